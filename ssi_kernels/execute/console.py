@@ -1,0 +1,54 @@
+"""What a driver says: on standard error, and in its log file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TextIO
+
+
+class Console(AbstractContextManager):
+    """Lines for a person on `stream`, the same lines with a time in the file `log`.
+
+    `live` replaces the line it wrote before where the stream is a terminal, and is an ordinary line elsewhere.
+    """
+
+    def __init__(self, log: Path | None = None, stream: TextIO | None = None):
+        self._stream = sys.stderr if stream is None else stream
+        self._terminal = self._stream.isatty()
+        self._open_line = False
+        self._log = None
+        if log is not None:
+            Path(log).parent.mkdir(parents=True, exist_ok=True)
+            self._log = open(log, "w")
+
+    def __exit__(self, *_: object) -> None:
+        self._end_line()
+        if self._log is not None:
+            self._log.close()
+
+    def say(self, text: str) -> None:
+        """One line that stays."""
+        self._end_line()
+        print(text, file=self._stream, flush=True)
+        self._record(text)
+
+    def live(self, text: str) -> None:
+        """One line that the next `live` replaces."""
+        if not self._terminal:
+            self.say(text)
+            return
+        print(f"\r\x1b[2K{text}", end="", file=self._stream, flush=True)
+        self._open_line = True
+        self._record(text)
+
+    def _end_line(self) -> None:
+        if self._open_line:
+            print(file=self._stream, flush=True)
+            self._open_line = False
+
+    def _record(self, text: str) -> None:
+        if self._log is not None:
+            print(time.strftime("%Y-%m-%d %H:%M:%S"), text, file=self._log, flush=True)

@@ -1,0 +1,42 @@
+"""One driver at a time in a folder.
+
+The lock is the kernel's (flock): it ends with the process that holds it, however that process ends,
+so there is nothing to unlock by hand.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ssi_kernels.execute.exits import DriverError
+
+FILE = ".lock"
+
+
+class Busy(DriverError):
+    """Another driver is at work in the same folder."""
+
+
+@contextmanager
+def driver_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of `folder`, or raise Busy naming the process that holds it."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / FILE, "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown process"
+            raise Busy(
+                f"{folder}: another driver ({holder}) is at work here: wait until it ends, or stop it and run again"
+            ) from None
+        file.truncate(0)
+        file.write(f"pid {os.getpid()} on {platform.node()}")
+        file.flush()
+        yield

@@ -1,0 +1,240 @@
+"""Simulate what a sweep misses on Ray. The only file that imports ray."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssi_kernels.errors import ConfigError
+from ssi_kernels.execute import failures as failed
+from ssi_kernels.execute.console import Console
+from ssi_kernels.execute.cpus import usable_cpus
+from ssi_kernels.execute.environment import worker_environment
+from ssi_kernels.execute.exits import DriverError
+from ssi_kernels.execute.ledger import Ledger
+from ssi_kernels.execute.lock import Busy, driver_lock
+from ssi_kernels.execute.loop import WorkerLost, work_through
+from ssi_kernels.execute.packing import pack, seconds_of
+from ssi_kernels.execute.progress import Progress
+from ssi_kernels.execute.request import Survey, save_config, survey
+from ssi_kernels.execute.signals import Stopped, stop_signals
+from ssi_kernels.execute.tasks import Performed, Task
+from ssi_kernels.execute.worker import perform, perform_on_gpu
+
+if TYPE_CHECKING:
+    from ssi_kernels.sweep import Sweep
+
+MAX_RETRIES = 3
+SHOWN_FAILURES = 5
+_OBJECT_STORE_BYTES = 100 * 2**20  # tasks and reports are small; the data goes through the store
+_SESSION_PREFIX = "ssi-ray-"
+_LONGEST_BASE = 20  # a socket's path may have 107 characters, and Ray's part of it takes about 85
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_task_oom_retries": str(MAX_RETRIES),
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
+    """What a run did: points of the grid, points simulated now, and the points that failed."""
+
+    points: int
+    simulated: int
+    failures: dict[str, failed.Failure] = field(default_factory=dict)
+
+
+def run_sweep(sweep: Sweep, results: Path, *, cores: int, log: Path | None = None) -> SweepOutcome:
+    """Simulate and store what is missing of `sweep`; Ray is not even imported when nothing is.
+
+    Points that fail are listed in `failed.json` and in the outcome; the others are stored.
+    Raises ConfigError where a GPU is asked for and there is none, Busy while another driver runs,
+    StoreError when results cannot be stored, Stopped on Ctrl-C and SIGTERM.
+    """
+    folder = Path(results) / sweep.name
+    with driver_lock(folder), Console(log) as console:
+        save_config(sweep, folder)
+        needed = survey(sweep, results)
+        console.say(needed.line)
+        if needed.missing:
+            return _simulate(needed, usable_cpus(cores), console)
+        failed.write_failures(folder, {})
+        console.say(f"sweep {sweep.name}: 0 points simulated, nothing to be done")
+        return SweepOutcome(len(needed.grid.points), 0)
+
+
+def _simulate(needed: Survey, cores: int, console: Console) -> SweepOutcome:
+    """Perform the missing work and tell what became of it."""
+    points = len(needed.grid.points)
+    try:
+        with stop_signals() as install_again, RayPool(needed.sweep, needed.store, cores) as pool:
+            install_again()
+            ledger = _perform_all(needed, pool, console)
+    except Stopped as stop:
+        stored = points - len(survey(needed.sweep, needed.results).missing_points)
+        console.say(
+            f"sweep {needed.sweep.name}: stopped by {stop}: {stored} of {points} points are stored; "
+            "run again to continue"
+        )
+        raise
+    _tell(needed, ledger, console)
+    return SweepOutcome(points, len(ledger.stored), ledger.failures)
+
+
+def _perform_all(needed: Survey, pool: RayPool, console: Console) -> Ledger:
+    """Work through the packed tasks; what failed is on record even when the run is cut short."""
+    tasks = pack(needed.missing, pool.workers)
+    ledger = Ledger(tasks)
+    progress = Progress(needed.sweep.name, ledger.points, sum(map(seconds_of, tasks)), console.live)
+    console.say(f"sweep {needed.sweep.name}: {len(tasks)} tasks on {pool.workers} workers of {pool.where}")
+    record = failed.read_failures(needed.folder)
+    try:
+        work_through(tasks, pool, ledger, progress, seconds_of)
+        record.clear()
+    finally:
+        for identity in ledger.stored:
+            record.pop(identity, None)
+        failed.write_failures(needed.folder, record | ledger.failures)
+    progress.show()
+    return ledger
+
+
+def _tell(needed: Survey, ledger: Ledger, console: Console) -> None:
+    """The count of simulated points; for failures the first few and the remedy."""
+    name, failures = needed.sweep.name, list(ledger.failures.values())
+    console.say(f"sweep {name}: {len(ledger.stored)} points simulated, {len(failures)} failed")
+    for failure in failures[:SHOWN_FAILURES]:
+        console.say(f"FAILED {failure.line}")
+    if len(failures) > SHOWN_FAILURES:
+        console.say(f"... and {len(failures) - SHOWN_FAILURES} more")
+    if failures:
+        console.say(
+            f"sweep {name}: {len(failures)} of {len(needed.grid.points)} points failed, the others are stored; "
+            f"tracebacks are in {needed.folder / failed.FILE}; run again to simulate the failed points only"
+        )
+
+
+class RayPool(AbstractContextManager):
+    """A private Ray session on this machine, or the cluster that RAY_ADDRESS names, as a pool of workers.
+
+    Leaving the block ends the session: no process and no session folder stays behind.
+    """
+
+    workers: int
+    where: str
+
+    def __init__(self, sweep: Sweep, store: Path, cores: int):
+        self._sweep, self._store, self._cores = sweep, Path(store).resolve(), cores
+
+    def __enter__(self) -> RayPool:
+        address = os.environ.get("RAY_ADDRESS", "local")
+        for name, value in _SETTINGS.items():
+            os.environ.setdefault(name, value)
+        with ExitStack() as stack:
+            if address == "local":
+                options = self._local(stack.enter_context(_session_folder()))
+            else:
+                options = {"address": address}
+            self._connect(options, stack)
+            self.where = "this machine" if address == "local" else f"the Ray cluster at {address}"
+            self._count_workers()
+            self._close = stack.pop_all().close
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def submit(self, task: Task) -> Hashable:
+        """Start a task."""
+        return self._remote.remote(task, self._store)
+
+    def wait(self, tickets: Sequence[Hashable], timeout: float) -> Sequence[Hashable]:
+        """An ended task, or none when the time is up."""
+        return self._ray.wait(tickets, num_returns=1, timeout=timeout)[0]
+
+    def result(self, ticket: Hashable) -> Performed:
+        """What an ended task did."""
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(ticket)
+        except errors.RayTaskError as error:  # `perform` reports every exception of a simulation: this is none
+            raise DriverError(f"a worker cannot run tasks: {failed.one_line(error.cause or error)}") from error
+        except errors.RayError as error:
+            raise WorkerLost(
+                f"the worker died {MAX_RETRIES + 1} times ({type(error).__name__}): killed, out of memory, or crashed"
+            ) from error
+
+    def _local(self, session: Path) -> dict:
+        if "RAY_AUTH_TOKEN_PATH" not in os.environ:
+            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        return {
+            "address": "local",
+            "num_cpus": self._cores,
+            "include_dashboard": False,
+            "object_store_memory": _OBJECT_STORE_BYTES,
+            "_temp_dir": str(session),
+        }
+
+    def _connect(self, options: dict, stack: ExitStack) -> None:
+        """Start or join the cluster; `stack` is told how to leave it."""
+        import ray
+
+        self._ray = ray
+        stack.callback(ray.shutdown)
+        runtime = {"env_vars": worker_environment(self._sweep.resources.gpu)}
+        try:
+            ray.init(**options, runtime_env=runtime, log_to_driver=False, logging_level="error")
+        except Exception as error:
+            raise DriverError(f"Ray did not start: {failed.one_line(error)}") from error
+
+    def _count_workers(self) -> None:
+        """One worker for each CPU, as far as the GPUs suffice."""
+        gpu, available = self._sweep.resources.gpu, self._ray.cluster_resources()
+        self.workers = max(1, int(available.get("CPU", 1)))
+        if gpu > 0:
+            gpus = available.get("GPU", 0.0)
+            if gpus < gpu:
+                raise ConfigError(
+                    f"sweeps.{self._sweep.name}.resources.gpu",
+                    gpu,
+                    f"Ray finds {gpus:g} GPUs on {self.where}: set gpu: 0, or run where there is one",
+                )
+            self.workers = min(self.workers, int(gpus / gpu))
+        self._remote = self._ray.remote(
+            num_cpus=1, num_gpus=gpu, max_calls=0, max_retries=MAX_RETRIES, retry_exceptions=False
+        )(perform_on_gpu if gpu > 0 else perform)
+
+
+class _session_folder(AbstractContextManager):
+    """A short private folder for a Ray session, removed at the end; those of killed drivers are removed too."""
+
+    def __enter__(self) -> Path:
+        base = tempfile.gettempdir()
+        base = Path(base if len(base) <= _LONGEST_BASE else "/tmp")
+        for folder in base.glob(f"{_SESSION_PREFIX}*"):
+            _remove_if_orphaned(folder)
+        self._folder = Path(tempfile.mkdtemp(prefix=_SESSION_PREFIX, dir=base))
+        self._lock = driver_lock(self._folder)
+        self._lock.__enter__()
+        return self._folder
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.__exit__(None, None, None)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _remove_if_orphaned(folder: Path) -> None:
+    with suppress(OSError, Busy):
+        if time.time() - folder.stat().st_mtime > 60:
+            with driver_lock(folder):
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,47 @@
+"""What one worker is asked to do, and what it reports back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssi_kernels.execute.failures import Failure
+    from ssi_kernels.sweep import Point
+
+
+@dataclass(frozen=True)
+class Task:
+    """Simulate `points`, all of one shape, for a range of replicas over a range of steps.
+
+    `resume` names the segment that holds the states at `steps[0]`; None starts at step 0.
+    """
+
+    points: tuple[Point, ...]
+    replicas: tuple[int, int]
+    steps: tuple[int, int]
+    resume: Path | None = None
+
+    @property
+    def lanes(self) -> int:
+        """Number of trajectories."""
+        return len(self.points) * (self.replicas[1] - self.replicas[0])
+
+    @property
+    def lane_steps(self) -> int:
+        """Number of SGD steps, over all trajectories."""
+        return self.lanes * (self.steps[1] - self.steps[0])
+
+    def one_by_one(self) -> tuple[Task, ...]:
+        """The same work, a task for each point."""
+        return tuple(replace(self, points=(point,)) for point in self.points)
+
+
+@dataclass(frozen=True)
+class Performed:
+    """What became of a task: which points are stored, which failed, and whether storing itself is impossible."""
+
+    stored: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    fatal: str | None = None

@@ -1,0 +1,53 @@
+"""What runs in a worker: simulate a task and store it, losing no point to its neighbours. No Ray here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssi_kernels.errors import StoreError
+from ssi_kernels.execute.failures import Failure, one_line
+from ssi_kernels.execute.tasks import Performed, Task
+
+if TYPE_CHECKING:
+    from ssi_kernels.store import Segment
+
+log = logging.getLogger(__name__)
+
+
+def perform(task: Task, store_root: Path, run: Callable[[Task, Path], Segment] | None = None) -> Performed:
+    """Simulate `task` and store its segment; after an exception, point by point.
+
+    `run` is `ssi_kernels.execute.batch.run_task` unless a test says otherwise.
+    """
+    if run is None:
+        from ssi_kernels.execute.batch import run_task as run
+    try:
+        segment = run(task, store_root)
+    except Exception as error:
+        if len(task.points) == 1:
+            return Performed(failures=(Failure.of(task.points[0], error),))
+        log.warning("a task of %d points raised %s: running them one by one", len(task.points), one_line(error))
+        return _together([perform(single, store_root, run) for single in task.one_by_one()])
+    return _store(segment, task, store_root)
+
+
+def _store(segment: Segment, task: Task, store_root: Path) -> Performed:
+    """Write the segment; where that is impossible no other task could either, so it is fatal."""
+    from ssi_kernels.store import write_segment
+
+    try:
+        write_segment(store_root, segment)
+    except StoreError as error:
+        return Performed(fatal=str(error))
+    return Performed(stored=tuple(point.point_id for point in task.points))
+
+
+def _together(parts: list[Performed]) -> Performed:
+    return Performed(
+        stored=tuple(identity for part in parts for identity in part.stored),
+        failures=tuple(failure for part in parts for failure in part.failures),
+        fatal=next((part.fatal for part in parts if part.fatal), None),
+    )

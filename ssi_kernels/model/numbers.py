@@ -1,0 +1,53 @@
+"""Numbers inside descriptions: checked once, and canonical at 12 significant digits."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+from ssi_kernels.errors import ConfigError
+
+DIGITS = 12
+
+
+def canonical_number(x: float) -> int | float:
+    """`x` at 12 significant digits; integral values become integers, so that 1 and 1.0 are one value."""
+    rounded = float(f"{float(x):.{DIGITS}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
+
+
+def finite(key: str, value: object) -> float:
+    """`value` as a float. Raises ConfigError where it is not a finite real number."""
+    number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+    if isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number):
+        raise ConfigError(key, value, "must be a finite number")
+    return float(number)
+
+
+def whole(key: str, value: object, least: int) -> int:
+    """`value` as an integer of at least `least`; 64.0 counts, 64.5 does not."""
+    number = finite(key, value)
+    if not number.is_integer() or number < least:
+        raise ConfigError(key, value, f"must be an integer of at least {least}")
+    return int(number)
+
+
+def vector(key: str, values: object) -> tuple[float, ...]:
+    """A non-empty list of finite numbers as a tuple."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if not isinstance(values, list | tuple) or not values:
+        raise ConfigError(key, values, "must be a list of numbers such as [0.5, 0.5]")
+    return tuple(finite(f"{key}[{i}]", v) for i, v in enumerate(values))
+
+
+def matrix(key: str, rows: object) -> tuple[tuple[float, ...], ...]:
+    """A list of rows of equal length as a tuple of tuples; shape (L, r)."""
+    if hasattr(rows, "tolist"):
+        rows = rows.tolist()
+    if not isinstance(rows, list | tuple) or not rows:
+        raise ConfigError(key, rows, "must be a list of rows, one per position, such as [[1], [-1]]")
+    checked = tuple(vector(f"{key}[{i}]", row) for i, row in enumerate(rows))
+    if len({len(row) for row in checked}) != 1:
+        raise ConfigError(key, rows, "must have rows of equal length")
+    return checked

@@ -1,0 +1,196 @@
+"""Segments: what one task wrote, one immutable file each.
+
+A segment holds some points, a range of replicas and a range of steps. Its name is a hash of these three, so
+that two drivers which compute the same thing write the same file, and a file is never rewritten with other
+content. xarray reads one with `xr.open_zarr(ZipStore(path, mode="r"), consolidated=False)`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ssi_kernels.errors import StoreError
+from ssi_kernels.store.archive import Archive, DamagedArchive, encode
+from ssi_kernels.store.atomic import write_bytes
+
+FORMAT = 1
+SUFFIX = ".zarr.zip"
+_AXES = {
+    "m": ("step",),
+    "e": ("step", "component"),
+    "m_position": ("step", "position"),
+    "recovery_step": ("threshold",),
+    "stop_e": ("component",),
+}
+Range = tuple[int, int]
+
+
+class UnreadableSegment(StoreError):
+    """A segment's bytes are not those that were written; `path` is its file."""
+
+    def __init__(self, path: Path, cause: object):
+        self.path = path
+        super().__init__(f"{path}: damaged segment ({cause}): run again to compute it anew")
+
+
+class UnknownSegment(StoreError):
+    """A file in a segment's place that this version of the package did not write."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What one task wrote.
+
+    `points` are the canonical descriptions, each with `point_id` and `coords`; `replicas` is half-open; `steps`
+    is (from, to], where from == 0 includes step 0; `recorded` are the scheduled steps in it. Every array in
+    `arrays` begins with the axes (point, replica); docs/architecture.md lists them. `provenance` is JSON.
+    """
+
+    points: tuple[dict, ...]
+    replicas: Range
+    steps: Range
+    recorded: np.ndarray
+    arrays: dict[str, np.ndarray]
+    provenance: dict
+
+    def __post_init__(self) -> None:
+        leading = (len(self.points), self.replicas[1] - self.replicas[0])
+        for name, array in self.arrays.items():
+            expected = leading + ((len(self.recorded),) if name in ("m", "e", "m_position") else ())
+            if array.shape[: len(expected)] != expected:
+                raise ValueError(f"array {name} of a segment has shape {array.shape}, which must begin with {expected}")
+
+    @property
+    def point_ids(self) -> tuple[str, ...]:
+        return tuple(point["point_id"] for point in self.points)
+
+    @cached_property
+    def segment_id(self) -> str:
+        """32 hex digits: the hash of which points, replicas and steps are held."""
+        content = json.dumps([sorted(self.point_ids), list(map(int, self.replicas)), list(map(int, self.steps))])
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a segment holds, without its arrays.
+
+    `finished[i]` are the ranges of replicas of point i that have stopped by rule or diverged by the end of
+    the segment: they are complete for every longer horizon.
+    """
+
+    point_ids: tuple[str, ...]
+    replicas: Range
+    steps: Range
+    finished: tuple[tuple[Range, ...], ...]
+
+
+def segment_path(root: str | Path, segment_id: str) -> Path:
+    """Where a segment lies in the store folder."""
+    return Path(root) / segment_id[:2] / f"{segment_id}{SUFFIX}"
+
+
+def write_segment(root: str | Path, segment: Segment) -> Path:
+    """Writes one segment into the store folder `root` and returns its path.
+
+    The file appears whole or not at all. Raises StoreError, naming path and cause, when it cannot be written.
+    """
+    path = segment_path(root, segment.segment_id)
+    arrays = {"step": np.asarray(segment.recorded, np.int64), "replica": np.arange(*segment.replicas), **segment.arrays}
+    dimensions = {name: _dimensions(name, array.ndim) for name, array in arrays.items()}
+    write_bytes(path, encode(arrays, dimensions, _attributes(segment)))
+    return path
+
+
+def read_segment(path: str | Path, variables: Iterable[str] | None = None) -> Segment:
+    """Reads a segment; with `variables`, only those of them that it has.
+
+    Raises UnreadableSegment (a StoreError) for a damaged file and StoreError when the file is not there or
+    cannot be opened.
+    """
+    with _opened(path) as (archive, attributes):
+        names = [name for name in archive.names() if name not in ("step", "replica")]
+        wanted = names if variables is None else [name for name in names if name in set(variables)]
+        return Segment(
+            points=tuple(json.loads(attributes["points"])),
+            replicas=tuple(attributes["replicas"]),
+            steps=tuple(attributes["steps"]),
+            recorded=archive.array("step"),
+            arrays={name: archive.array(name) for name in wanted},
+            provenance=json.loads(attributes["provenance"]),
+        )
+
+
+def read_heading(path: str | Path) -> Heading:
+    """What a segment holds, at the cost of opening the file. Raises as `read_segment`."""
+    with _opened(path) as (_, attributes):
+        return Heading(
+            point_ids=tuple(attributes["point_ids"]),
+            replicas=tuple(attributes["replicas"]),
+            steps=tuple(attributes["steps"]),
+            finished=tuple(tuple(map(tuple, ranges)) for ranges in attributes["finished"]),
+        )
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[tuple[Archive, dict]]:
+    """The archive and its attributes; reading errors inside the block become StoreErrors that name the file."""
+    try:
+        with Archive(path) as archive:
+            attributes = archive.attributes()
+            if attributes.get("ssi_segment") != FORMAT:
+                raise UnknownSegment(f"{path}: not a segment that this version of ssi-kernels knows: left alone")
+            yield archive, attributes
+    except DamagedArchive as error:
+        raise UnreadableSegment(Path(path), error) from error
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _attributes(segment: Segment) -> dict:
+    return {
+        "ssi_segment": FORMAT,
+        "point_ids": segment.point_ids,
+        "replicas": list(map(int, segment.replicas)),
+        "steps": list(map(int, segment.steps)),
+        "finished": _finished(segment),
+        "points": json.dumps(segment.points),
+        "provenance": json.dumps(segment.provenance),
+    }
+
+
+def _finished(segment: Segment) -> list[list[Range]]:
+    """For each point, the ranges of replicas that have stopped or diverged."""
+    done = np.zeros((len(segment.points), segment.replicas[1] - segment.replicas[0]), bool)
+    for name in ("stop_step", "diverged_step"):
+        if name in segment.arrays:
+            done |= ~np.isnan(segment.arrays[name])
+    return [[(a + segment.replicas[0], b + segment.replicas[0]) for a, b in true_runs(row)] for row in done]
+
+
+def true_runs(flags: np.ndarray) -> list[Range]:
+    """The half-open ranges in which a vector of booleans is true.
+
+    >>> true_runs(np.array([True, True, False, True]))
+    [(0, 2), (3, 4)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(flags, np.int8), [0]])))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _dimensions(name: str, ndim: int) -> tuple[str, ...]:
+    """Names of an array's axes; those of a state, which may be anything, are numbered."""
+    if name in ("step", "replica"):
+        return (name,)
+    rest = _AXES.get(name, ())
+    if len(rest) != ndim - 2:
+        rest = tuple(f"{name}_{i}" for i in range(ndim - 2))
+    return ("point", "replica", *rest)
