@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import traceback
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TextIO
@@ -13,6 +14,7 @@ class Console(AbstractContextManager):
     """Lines for a person on `stream`, the same lines with a time in the file `log`.
 
     `live` replaces the line it wrote before where the stream is a terminal, and is an ordinary line elsewhere.
+    An error that ends the block is told in full in the log.
     """
 
     def __init__(self, log: Path | None = None, stream: TextIO | None = None):
@@ -24,9 +26,11 @@ class Console(AbstractContextManager):
             Path(log).parent.mkdir(parents=True, exist_ok=True)
             self._log = open(log, "w")
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type | None, error: BaseException | None, *_: object) -> None:
         self._end_line()
         if self._log is not None:
+            if error is not None:
+                self._log.writelines(traceback.format_exception(error))
             self._log.close()
 
     def say(self, text: str) -> None:

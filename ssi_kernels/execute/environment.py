@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ def worker_environment(gpu: float) -> dict[str, str]:
         **device_environment(gpu),
     }
     users = {name: value for name, value in os.environ.items() if name.startswith(("JAX_", "XLA_"))}
-    return {**dict.fromkeys(THREAD_LIMITS, "1"), **defaults, **users, "PYTHONPATH": _python_path()}
+    return {**dict.fromkeys(THREAD_LIMITS, "1"), **defaults, **users, "PYTHONPATH": python_path()}
 
 
 def compilation_cache() -> Path:
@@ -59,8 +60,14 @@ def _machine() -> str:
     return f"{platform.machine()}-{hashlib.sha256(features.encode()).hexdigest()[:8]}"
 
 
-def _python_path() -> str:
+def python_path() -> str:
     """The package, the current folder and the user's own path: where a `module:function` target may live."""
     package_root = str(Path(__file__).resolve().parents[2])
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return os.pathsep.join(dict.fromkeys(path for path in (package_root, os.getcwd(), *inherited) if path))
+
+
+def export_python_path() -> None:
+    """Let this process and those it starts find what `python_path` names."""
+    os.environ["PYTHONPATH"] = python_path()
+    sys.path += [path for path in os.environ["PYTHONPATH"].split(os.pathsep) if path not in sys.path]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
-import tempfile
-import time
 from collections.abc import Hashable, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,23 +17,22 @@ from ssi_kernels.execute.cpus import usable_cpus
 from ssi_kernels.execute.environment import worker_environment
 from ssi_kernels.execute.exits import DriverError
 from ssi_kernels.execute.ledger import Ledger
-from ssi_kernels.execute.lock import Busy, driver_lock
+from ssi_kernels.execute.lock import driver_lock
 from ssi_kernels.execute.loop import WorkerLost, work_through
 from ssi_kernels.execute.packing import pack, seconds_of
 from ssi_kernels.execute.progress import Progress
-from ssi_kernels.execute.request import Survey, save_config, survey
+from ssi_kernels.execute.request import PlacedSweep, count_line, lacking_points, save_config
+from ssi_kernels.execute.session import session_folder
 from ssi_kernels.execute.signals import Stopped, stop_signals
 from ssi_kernels.execute.tasks import Performed, Task
 from ssi_kernels.execute.worker import perform, perform_on_gpu
 
 if TYPE_CHECKING:
-    from ssi_kernels.sweep import Sweep
+    from ssi_kernels.store import Missing
 
 MAX_RETRIES = 3
 SHOWN_FAILURES = 5
 _OBJECT_STORE_BYTES = 100 * 2**20  # tasks and reports are small; the data goes through the store
-_SESSION_PREFIX = "ssi-ray-"
-_LONGEST_BASE = 20  # a socket's path may have 107 characters, and Ray's part of it takes about 85
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "token",
@@ -54,64 +50,61 @@ class SweepOutcome:
     failures: dict[str, failed.Failure] = field(default_factory=dict)
 
 
-def run_sweep(sweep: Sweep, results: Path, *, cores: int, log: Path | None = None) -> SweepOutcome:
-    """Simulate and store what is missing of `sweep`; Ray is not even imported when nothing is.
+def run_sweep(placed: PlacedSweep, *, cores: int, log: Path | None = None) -> SweepOutcome:
+    """Simulate and store what is missing of a sweep; Ray is not even imported when nothing is.
 
     Points that fail are listed in `failed.json` and in the outcome; the others are stored.
     Raises ConfigError where a GPU is asked for and there is none, Busy while another driver runs,
     StoreError when results cannot be stored, Stopped on Ctrl-C and SIGTERM.
     """
-    folder = Path(results) / sweep.name
-    with driver_lock(folder), Console(log) as console:
-        save_config(sweep, folder)
-        needed = survey(sweep, results)
-        console.say(needed.line)
-        if needed.missing:
-            return _simulate(needed, usable_cpus(cores), console)
-        failed.write_failures(folder, {})
-        console.say(f"sweep {sweep.name}: 0 points simulated, nothing to be done")
-        return SweepOutcome(len(needed.grid.points), 0)
+    with driver_lock(placed.folder), Console(log) as console:
+        save_config(placed)
+        work = placed.missing()
+        console.say(count_line(placed, work))
+        if work:
+            return _simulate(placed, work, usable_cpus(cores), console)
+        failed.write_failures(placed.folder, {})
+        return SweepOutcome(len(placed.grid.points), 0)
 
 
-def _simulate(needed: Survey, cores: int, console: Console) -> SweepOutcome:
+def _simulate(placed: PlacedSweep, work: list[Missing], cores: int, console: Console) -> SweepOutcome:
     """Perform the missing work and tell what became of it."""
-    points = len(needed.grid.points)
+    points = len(placed.grid.points)
     try:
-        with stop_signals() as install_again, RayPool(needed.sweep, needed.store, cores) as pool:
+        with stop_signals() as install_again, RayPool(placed, cores) as pool:
             install_again()
-            ledger = _perform_all(needed, pool, console)
+            ledger = _perform_all(placed, work, pool, console)
     except Stopped as stop:
-        stored = points - len(survey(needed.sweep, needed.results).missing_points)
+        stored = points - lacking_points(placed, placed.missing())
         console.say(
-            f"sweep {needed.sweep.name}: stopped by {stop}: {stored} of {points} points are stored; "
-            "run again to continue"
+            f"sweep {placed.name}: stopped by {stop}: {stored} of {points} points are stored; run again to continue"
         )
         raise
-    _tell(needed, ledger, console)
+    _tell(placed, ledger, console)
     return SweepOutcome(points, len(ledger.stored), ledger.failures)
 
 
-def _perform_all(needed: Survey, pool: RayPool, console: Console) -> Ledger:
+def _perform_all(placed: PlacedSweep, work: list[Missing], pool: RayPool, console: Console) -> Ledger:
     """Work through the packed tasks; what failed is on record even when the run is cut short."""
-    tasks = pack(needed.missing, pool.workers)
+    tasks = pack(work, pool.workers)
     ledger = Ledger(tasks)
-    progress = Progress(needed.sweep.name, ledger.points, sum(map(seconds_of, tasks)), console.live)
-    console.say(f"sweep {needed.sweep.name}: {len(tasks)} tasks on {pool.workers} workers of {pool.where}")
-    record = failed.read_failures(needed.folder)
+    progress = Progress(placed.name, ledger.points, sum(map(seconds_of, tasks)), console.live)
+    console.say(f"sweep {placed.name}: {len(tasks)} tasks on {pool.workers} workers of {pool.where}")
+    record = failed.read_failures(placed.folder)
     try:
         work_through(tasks, pool, ledger, progress, seconds_of)
         record.clear()
     finally:
         for identity in ledger.stored:
             record.pop(identity, None)
-        failed.write_failures(needed.folder, record | ledger.failures)
+        failed.write_failures(placed.folder, record | ledger.failures)
     progress.show()
     return ledger
 
 
-def _tell(needed: Survey, ledger: Ledger, console: Console) -> None:
+def _tell(placed: PlacedSweep, ledger: Ledger, console: Console) -> None:
     """The count of simulated points; for failures the first few and the remedy."""
-    name, failures = needed.sweep.name, list(ledger.failures.values())
+    name, failures = placed.name, list(ledger.failures.values())
     console.say(f"sweep {name}: {len(ledger.stored)} points simulated, {len(failures)} failed")
     for failure in failures[:SHOWN_FAILURES]:
         console.say(f"FAILED {failure.line}")
@@ -119,8 +112,8 @@ def _tell(needed: Survey, ledger: Ledger, console: Console) -> None:
         console.say(f"... and {len(failures) - SHOWN_FAILURES} more")
     if failures:
         console.say(
-            f"sweep {name}: {len(failures)} of {len(needed.grid.points)} points failed, the others are stored; "
-            f"tracebacks are in {needed.folder / failed.FILE}; run again to simulate the failed points only"
+            f"sweep {name}: {len(failures)} of {len(placed.grid.points)} points failed, the others are stored; "
+            f"tracebacks are in {placed.folder / failed.FILE}; run again to simulate the failed points only"
         )
 
 
@@ -133,8 +126,9 @@ class RayPool(AbstractContextManager):
     workers: int
     where: str
 
-    def __init__(self, sweep: Sweep, store: Path, cores: int):
-        self._sweep, self._store, self._cores = sweep, Path(store).resolve(), cores
+    def __init__(self, placed: PlacedSweep, cores: int):
+        self._name, self._gpu = placed.name, placed.sweep.resources.gpu
+        self._store, self._cores = placed.store.resolve(), cores
 
     def __enter__(self) -> RayPool:
         address = os.environ.get("RAY_ADDRESS", "local")
@@ -142,7 +136,7 @@ class RayPool(AbstractContextManager):
             os.environ.setdefault(name, value)
         with ExitStack() as stack:
             if address == "local":
-                options = self._local(stack.enter_context(_session_folder()))
+                options = self._local(stack.enter_context(session_folder()))
             else:
                 options = {"address": address}
             self._connect(options, stack)
@@ -191,7 +185,7 @@ class RayPool(AbstractContextManager):
 
         self._ray = ray
         stack.callback(ray.shutdown)
-        runtime = {"env_vars": worker_environment(self._sweep.resources.gpu)}
+        runtime = {"env_vars": worker_environment(self._gpu)}
         try:
             ray.init(**options, runtime_env=runtime, log_to_driver=False, logging_level="error")
         except Exception as error:
@@ -199,13 +193,13 @@ class RayPool(AbstractContextManager):
 
     def _count_workers(self) -> None:
         """One worker for each CPU, as far as the GPUs suffice."""
-        gpu, available = self._sweep.resources.gpu, self._ray.cluster_resources()
+        gpu, available = self._gpu, self._ray.cluster_resources()
         self.workers = max(1, int(available.get("CPU", 1)))
         if gpu > 0:
             gpus = available.get("GPU", 0.0)
             if gpus < gpu:
                 raise ConfigError(
-                    f"sweeps.{self._sweep.name}.resources.gpu",
+                    f"sweeps.{self._name}.resources.gpu",
                     gpu,
                     f"Ray finds {gpus:g} GPUs on {self.where}: set gpu: 0, or run where there is one",
                 )
@@ -213,28 +207,3 @@ class RayPool(AbstractContextManager):
         self._remote = self._ray.remote(
             num_cpus=1, num_gpus=gpu, max_calls=0, max_retries=MAX_RETRIES, retry_exceptions=False
         )(perform_on_gpu if gpu > 0 else perform)
-
-
-class _session_folder(AbstractContextManager):
-    """A short private folder for a Ray session, removed at the end; those of killed drivers are removed too."""
-
-    def __enter__(self) -> Path:
-        base = tempfile.gettempdir()
-        base = Path(base if len(base) <= _LONGEST_BASE else "/tmp")
-        for folder in base.glob(f"{_SESSION_PREFIX}*"):
-            _remove_if_orphaned(folder)
-        self._folder = Path(tempfile.mkdtemp(prefix=_SESSION_PREFIX, dir=base))
-        self._lock = driver_lock(self._folder)
-        self._lock.__enter__()
-        return self._folder
-
-    def __exit__(self, *error: object) -> None:
-        self._lock.__exit__(None, None, None)
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _remove_if_orphaned(folder: Path) -> None:
-    with suppress(OSError, Busy):
-        if time.time() - folder.stat().st_mtime > 60:
-            with driver_lock(folder):
-                shutil.rmtree(folder, ignore_errors=True)

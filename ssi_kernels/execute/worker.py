@@ -14,6 +14,10 @@ from ssi_kernels.execute.tasks import Performed, Task
 if TYPE_CHECKING:
     from ssi_kernels.store import Segment
 
+NO_GPU_BUILD = (
+    "resources.gpu: the JAX of the workers sees no GPU although Ray does: "
+    "install its CUDA build (pip install 'jax[cuda12]'), or set gpu: 0"
+)
 log = logging.getLogger(__name__)
 
 
@@ -32,6 +36,15 @@ def perform(task: Task, store_root: Path, run: Callable[[Task, Path], Segment] |
         log.warning("a task of %d points raised %s: running them one by one", len(task.points), one_line(error))
         return _together([perform(single, store_root, run) for single in task.one_by_one()])
     return _store(segment, task, store_root)
+
+
+def perform_on_gpu(task: Task, store_root: Path) -> Performed:
+    """`perform`, after making sure that JAX did not fall back to the CPU."""
+    import jax
+
+    if jax.default_backend() == "cpu":
+        return Performed(fatal=NO_GPU_BUILD)
+    return perform(task, store_root)
 
 
 def _store(segment: Segment, task: Task, store_root: Path) -> Performed:

@@ -70,6 +70,18 @@ class SharedReduced(Reduced):
             constants = constants.sum(axis=0, keepdims=True) / math.sqrt(self.shape.length)
         return constants.astype(dtype)
 
+    def _across(self, along_e, along_v, normals):
+        """A vector orthogonal to (along_e, along_v) in R^(r+1), from r coordinates, each (W,).
+
+        Householder's reflection that takes the last axis to (along_e, along_v), applied to (normals, 0).
+        """
+        inner = jnp.sum(along_e * normals, axis=0)
+        return normals - along_e * (inner / (1 + along_v)), -inner
+
+    def _through_encoding(self, q, pattern):
+        """sum_i q_i B_ik, the gradient's part along p_k that comes with P_i itself: shape (r, W)."""
+        return jnp.sum(q[:, None] * pattern[:, :, None], axis=0)
+
     def step(self, state, normals, lane, label):
         """One step of SGD. Returns the new state and the number whose finiteness says that nothing diverged."""
         length, fields, rank = self.shape.length, self.fields, self.shape.rank
@@ -90,14 +102,9 @@ class SharedReduced(Reduced):
 
         q_square, q_t = jnp.sum(q * q, axis=0), jnp.sum(q * t, axis=0)
         gradient_m = jnp.sum(q * seen, axis=0)
-        gradient_e, gradient_v = along_e * q_t, along_v * q_t
-        if rank:
-            # Householder's reflection of the last axis onto (along_e, along_v) gives the orthogonal r normals.
-            across = jnp.sqrt(q_square) * x
-            inner = jnp.sum(along_e * across, axis=0)
-            gradient_e = gradient_e + across - along_e * (inner / (1 + along_v))
-            gradient_v = gradient_v - inner
-            gradient_e = gradient_e + jnp.stack([jnp.sum(q * pattern[:, k, None], axis=0) for k in range(rank)])
+        across_e, across_v = self._across(along_e, along_v, jnp.sqrt(q_square) * x)
+        gradient_e = along_e * q_t + across_e + self._through_encoding(q, pattern)
+        gradient_v = along_v * q_t + across_v
 
         square = gradient_m**2 + jnp.sum(gradient_e**2, axis=0) + gradient_v**2 + q_square * chi
         excess = h * (h * square - 2 * jnp.sum(q * moved, axis=0))

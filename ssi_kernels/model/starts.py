@@ -25,8 +25,8 @@ class Start:
     e: tuple[float, ...] = ()
 
     def components(self, rank: int) -> tuple[float, ...]:
-        """e_1..e_rank, padded with zeros."""
-        return self.e + (0.0,) * (rank - len(self.e))
+        """e_1..e_rank; those not given are 0."""
+        return (self.e + (0.0,) * rank)[:rank]
 
     def check(self, model: Model, length: int) -> None:
         """Raises ConfigError where the overlaps do not fit the model."""

@@ -208,4 +208,4 @@ def tied(activation: str = "relu") -> Tied:
 
 def untied(activation: str = "relu", norm: str = "joint") -> Untied:
     """f = sigma(sum_i X_i . w_i / sqrt(L)). Raises ConfigError for unknown activations and norms."""
-    return Untied(activation, norm)
+    return Untied(activation=activation, norm=norm)

@@ -14,6 +14,7 @@ because its robust covariance takes seconds a fit where this takes milliseconds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,8 @@ from scipy.special import log_ndtr
 
 _LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 _SMALLEST_SPREAD = 1e-9
+ENOUGH_FOR_OWN_SPREAD = 5
+ENOUGH_FOR_SPREAD_LINE = 4
 
 
 @dataclass(frozen=True)
@@ -29,20 +32,26 @@ class LognormalFit:
     """The maximum of the likelihood, with the covariance of its location coefficients.
 
     `beta` (p,); `covariance` (p, p), NaN where the runs do not determine it; `sigma` (n,), the fitted spread of every
-    run; `quantile`, by which a standard error is multiplied for a 95 % interval (Student's t).
+    run; `degrees` of freedom of Student's t for the intervals; `criterion`, the Bayesian information criterion.
     """
 
     beta: np.ndarray
     covariance: np.ndarray
     sigma: np.ndarray
-    quantile: float
+    degrees: int
+    criterion: float
 
     def interval(self, contrast: np.ndarray) -> tuple[float, float, float]:
         """Estimate of contrast . beta and its 95 % interval."""
         contrast = np.asarray(contrast, dtype=float)
         middle = float(contrast @ self.beta)
-        reach = self.quantile * float(np.sqrt(contrast @ self.covariance @ contrast))
+        reach = float(student_quantile(self.degrees) * np.sqrt(contrast @ self.covariance @ contrast))
         return middle, middle - reach, middle + reach
+
+
+def student_quantile(degrees: float) -> float:
+    """By what a standard error is multiplied for a two-sided 95 % interval."""
+    return float(stats.t.ppf(0.975, degrees))
 
 
 @dataclass(frozen=True)
@@ -89,7 +98,7 @@ class _Likelihood:
 def fit_lognormal(
     log_time: np.ndarray, observed: np.ndarray, location: np.ndarray, scale: np.ndarray | None = None
 ) -> LognormalFit | None:
-    """Fit the model of this module; None where the recovered runs do not determine the location.
+    """Fit the model of this module; None where the runs do not determine it.
 
     Args:
         log_time: (n,) log of the recovery time, or of the horizon where the run is censored.
@@ -103,31 +112,64 @@ def fit_lognormal(
     columns = location.shape[1]
     if np.linalg.matrix_rank(location[observed]) < columns:
         return None
-    start, spread = _least_squares(log_time[observed], location[observed])
-    if spread < _SMALLEST_SPREAD:
+    start = np.linalg.lstsq(location[observed], log_time[observed], rcond=None)[0]
+    residual = log_time - location @ start
+    if np.all(np.abs(residual[observed]) < _SMALLEST_SPREAD) and np.all(residual[~observed] < _SMALLEST_SPREAD):
         return _without_spread(start, log_time.size)
-    likelihood = _Likelihood((log_time - location @ start) / spread, observed, location, scale)
+    spread = float(np.sqrt(np.mean(residual**2)))
+    likelihood = _Likelihood(residual / spread, observed, location, scale)
     theta = _maximise(likelihood, columns)
     if theta is None:
         return None
+    recovered = int(observed.sum())
+    log_likelihood = likelihood.value(theta) - recovered * np.log(spread)
     return LognormalFit(
         beta=start + spread * theta[:columns],
         covariance=spread**2 * _sandwich(likelihood, theta)[:columns, :columns],
         sigma=spread * np.exp(scale @ theta[columns:]),
-        quantile=float(stats.t.ppf(0.975, max(int(observed.sum()) - columns, 1))),
+        degrees=max(recovered - columns, 1),
+        criterion=theta.size * np.log(recovered) - 2.0 * log_likelihood,
     )
 
 
-def _least_squares(values: np.ndarray, design: np.ndarray) -> tuple[np.ndarray, float]:
-    """Coefficients and root-mean-square residual of the recovered runs alone: where the search starts."""
-    beta = np.linalg.lstsq(design, values, rcond=None)[0]
-    return beta, float(np.sqrt(np.mean((values - design @ beta) ** 2)))
+def fit_lognormal_spreads(
+    log_time: np.ndarray, observed: np.ndarray, location: np.ndarray, scales: Sequence[np.ndarray]
+) -> LognormalFit | None:
+    """The fit with that of several designs of the spread which has the smallest information criterion.
+
+    A wrong law of the spread biases a censored fit (the censored runs tell how far beyond the horizon the rest lies,
+    in units of the spread), so the designs should be rich. Falls back on a common spread where none of them fits.
+    """
+    fits = [fit for scale in scales if (fit := fit_lognormal(log_time, observed, location, scale)) is not None]
+    if not fits:
+        return fit_lognormal(log_time, observed, location)
+    return min(fits, key=lambda fit: fit.criterion)
+
+
+def spread_designs(observed: np.ndarray, cells: np.ndarray, line: np.ndarray) -> list[np.ndarray]:
+    """The designs of log sigma that the runs can bear, for `fit_lognormal_spreads`.
+
+    First `line`, if there are 4 recovered runs for every cell that has any. Then, if there are more than two cells with
+    at least 5 recovered runs, a value for each of these; any other cell shares that of the nearest of them.
+
+    Args:
+        observed: (n,) bool, False where the run is censored.
+        cells: (n, k) coordinates of the cell of every run.
+        line: (n, q) design of log sigma as a linear function.
+    """
+    places, recovered = np.unique(cells[observed], axis=0, return_counts=True)
+    designs = [line] if recovered.sum() >= ENOUGH_FOR_SPREAD_LINE * len(places) else []
+    own = places[recovered >= ENOUGH_FOR_OWN_SPREAD]
+    if len(own) > 2:
+        nearest = np.linalg.norm(cells[:, None, :] - own[None, :, :], axis=-1).argmin(axis=1)
+        designs.append((nearest[:, None] == np.arange(len(own))[None, :]).astype(float))
+    return designs
 
 
 def _without_spread(beta: np.ndarray, runs: int) -> LognormalFit:
     """An exact fit: the coefficients stand, the runs say nothing about their uncertainty."""
     unknown = np.full((beta.size, beta.size), np.nan)
-    return LognormalFit(beta=beta, covariance=unknown, sigma=np.zeros(runs), quantile=np.nan)
+    return LognormalFit(beta, unknown, sigma=np.zeros(runs), degrees=1, criterion=-np.inf)
 
 
 def _maximise(likelihood: _Likelihood, columns: int) -> np.ndarray | None:

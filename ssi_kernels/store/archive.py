@@ -65,10 +65,6 @@ class Archive:
         """The attributes of the group."""
         return json.loads(self._read("zarr.json")).get("attributes", {})
 
-    def names(self) -> list[str]:
-        """The names of the arrays, in the order they were written."""
-        return [name.removesuffix("/zarr.json") for name in self._zip.namelist() if name.endswith("/zarr.json")]
-
     def array(self, name: str) -> np.ndarray:
         """One array, owned by the caller."""
         metadata = json.loads(self._read(f"{name}/zarr.json"))

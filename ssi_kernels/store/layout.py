@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ import numpy as np
 from ssi_kernels.errors import StoreError
 
 if TYPE_CHECKING:
+    from ssi_kernels.schedule import Schedule
     from ssi_kernels.sweep import Grid, Point
 
 INTEGER_AXES = ("d", "length", "sie")
@@ -40,19 +41,31 @@ class Block:
 class Layout:
     """Sizes and coordinates shared by `trajectories.zarr` and `recovery.zarr`.
 
-    `axes`: grid axis -> its sorted values. `steps` (int64): every step that some point records. `components`
-    and `positions`: the largest rank of an encoding, and the largest length of an untied student; 0 where
-    there is none. `thresholds`: their number. `dtype`: of the trajectories.
+    `steps` (int64): every step that some point records. `components` and `positions`: the largest rank of an
+    encoding, and the largest length of an untied student; 0 where there is none. `dtype`: of the trajectories.
     """
 
-    axes: dict[str, tuple]
-    points: tuple[Point, ...]
+    grid: Grid
     replicas: int
     steps: np.ndarray
     components: int
     positions: int
-    thresholds: int
     dtype: np.dtype
+
+    @property
+    def axes(self) -> dict[str, tuple]:
+        """Grid axis -> its sorted values."""
+        return self.grid.axes
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points of the grid."""
+        return self.grid.points
+
+    @property
+    def thresholds(self) -> int:
+        """Number of weak-recovery thresholds."""
+        return len(self.grid.thresholds)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -95,39 +108,56 @@ class Layout:
         rows = [[positions[name][point.coords[name]] for name in self.axes] for point in self.points]
         return np.array(rows, np.int64).reshape(len(self.points), len(self.axes))
 
-    def over_grid(self, values: list, dtype: type, fill: object, trailing: tuple[int, ...] = ()) -> np.ndarray:
+    def threshold_order(self, point: Point) -> list[int]:
+        """For each label of the threshold dimension, which of the point's own thresholds it is."""
+        key = point.d, point.length
+        if key not in self._orders:
+            self._orders[key] = list(self.grid.threshold_order(point))
+        return self._orders[key]
+
+    @cached_property
+    def _orders(self) -> dict[tuple[int, int], list[int]]:
+        return {}
+
+    def over_grid(self, values: list, dtype: type, trailing: tuple[int, ...] = ()) -> np.ndarray:
         """One value (or row of values) per point, laid out over the grid axes."""
-        array = np.full((*self.shape, *trailing), fill, dtype)
-        if values:
-            array[tuple(self.places.T)] = values
+        array = np.zeros((*self.shape, *trailing), dtype)
+        array[tuple(self.places.T)] = values
         return array
 
-    def grid_coordinates(self) -> dict[str, np.ndarray]:
-        """Coordinates of the grid axes: int64, float64 at 12 digits, or text."""
-        return {name: _coordinate(name, values) for name, values in self.axes.items()}
+    def coordinates(self) -> dict[str, np.ndarray]:
+        """Coordinates of the grid axes and of the replicas: int64, float64 at 12 digits, or text."""
+        grid = {name: _coordinate(name, values) for name, values in self.axes.items()}
+        return {**grid, "replica": np.arange(self.replicas)}
+
+    def threshold_coordinate(self) -> np.ndarray:
+        """The thresholds as configured: float64, or text where one follows d or L."""
+        labels = self.grid.thresholds
+        if any(isinstance(label, str) for label in labels):
+            return _text(labels)
+        return np.array(labels, float)
 
 
 def layout_of(grid: Grid) -> Layout:
     """The layout of a sweep. Raises StoreError if its points are not of one dtype."""
-    points = tuple(grid.points)
-    dtypes = sorted({point.dtype for point in points})
+    dtypes = sorted({point.dtype for point in grid.points})
     if len(dtypes) != 1:
-        raise StoreError(f"a dataset holds points of one dtype, not of {' and '.join(dtypes) or 'none'}: split the sweep")
+        raise StoreError(
+            f"a dataset holds points of one dtype, not of {' and '.join(dtypes) or 'none'}: split the sweep"
+        )
     return Layout(
-        axes=dict(grid.axes),
-        points=points,
-        replicas=max(point.replicas for point in points),
-        steps=_recorded(points),
-        components=max(rank_of(point) for point in points),
-        positions=max(positions_of(point) for point in points),
-        thresholds=max(len(point.thresholds) for point in points),
+        grid=grid,
+        replicas=max(point.replicas for point in grid.points),
+        steps=_recorded(grid.points),
+        components=max(rank_of(point) for point in grid.points),
+        positions=max(positions_of(point) for point in grid.points),
         dtype=np.dtype(dtypes[0]),
     )
 
 
 def rank_of(point: Point) -> int:
     """Number of positional overlaps e_k of a point."""
-    return point.model.encoding.rank(point.length)
+    return point.model.rank(point.length)
 
 
 def positions_of(point: Point) -> int:
@@ -137,15 +167,20 @@ def positions_of(point: Point) -> int:
 
 def _recorded(points: tuple[Point, ...]) -> np.ndarray:
     """Every step that some point records, increasing."""
-    horizons = defaultdict(int)
+    horizons: dict[Schedule, int] = {}
     for point in points:
-        horizons[point.schedule] = max(horizons[point.schedule], point.steps)
+        horizons[point.schedule] = max(horizons.get(point.schedule, 0), point.steps)
     return np.unique(np.concatenate([schedule.steps(horizon) for schedule, horizon in horizons.items()]))
 
 
 def _coordinate(name: str, values: tuple) -> np.ndarray:
     if name in LABEL_AXES:
-        return np.array(values, dtype=np.dtypes.StringDType())
+        return _text(values)
     if name in INTEGER_AXES:
         return np.array(values, np.int64)
     return np.array([float(f"{value:.12g}") for value in values])
+
+
+def _text(labels: Iterable) -> np.ndarray:
+    """Text as the one type that Zarr 3 stores without a warning."""
+    return np.array([str(label) for label in labels], dtype=np.dtypes.StringDType())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssi_kernels.store.coverage import Coverage, Piece, cover
+from ssi_kernels.store.coverage import Piece, cover
 from ssi_kernels.store.index import SegmentIndex
 
 if TYPE_CHECKING:
@@ -34,16 +36,30 @@ class Missing:
 def missing(points: Iterable[Point], index: SegmentIndex) -> list[Missing]:
     """What the store lacks of the asked replicas and horizon of every point, in the order of the points.
 
-    A replica that has stopped by rule or diverged lacks nothing. `index` is taken as it is: refresh it first.
+    A replica that has stopped by rule or diverged lacks nothing. Points with one `point_id`, such as two names
+    of one student, are one piece of work. `index` is taken as it is: refresh it first.
     """
-    return [work for point in points for work in _missing_of(point, index.covered(point.point_id))]
+    same = defaultdict(list)
+    for point in points:
+        same[point.point_id].append(point)
+    return [work for point_id, twins in same.items() for work in _missing_of(twins, index.covered(point_id))]
 
 
-def _missing_of(point: Point, pieces: list[Piece]) -> list[Missing]:
-    if any(_holds_all(piece, point) for piece in pieces):
-        return []
-    coverage = cover(pieces, point.replicas, point.steps)
-    return [_work(point, pieces, coverage, run) for run in _runs(coverage, point.steps)]
+def _missing_of(twins: list[Point], pieces: list[Piece]) -> Iterator[Missing]:
+    """The work for points of one `point_id`, which may ask for different numbers of replicas and steps."""
+    twins = [point for point in twins if not any(_holds_all(piece, point) for piece in pieces)]
+    if not twins:
+        return
+    horizon = np.zeros(max(point.replicas for point in twins), np.int64)
+    for point in twins:
+        np.maximum(horizon[: point.replicas], point.steps, out=horizon[: point.replicas])
+    coverage = cover(pieces, len(horizon), int(horizon.max()))
+    lacking = coverage.reach < horizon
+    for lo, hi in _uniform_runs(lacking, horizon, coverage.source):
+        if lacking[lo]:
+            point = next(point for point in twins if point.steps == horizon[lo] and point.replicas > lo)
+            source = coverage.source[lo]
+            yield _work(point, (lo, hi), coverage.pieces[source] if source >= 0 else None, pieces)
 
 
 def _holds_all(piece: Piece, point: Point) -> bool:
@@ -52,31 +68,28 @@ def _holds_all(piece: Piece, point: Point) -> bool:
     return starts and piece.steps[1] >= point.steps and piece.replicas[1] >= point.replicas
 
 
-def _runs(coverage: Coverage, horizon: int) -> list[tuple[int, int]]:
-    """Ranges of incomplete replicas that reach equally far and resume from the same segment."""
-    kind = np.where(coverage.reach >= horizon, -2, coverage.source)
-    edges = np.flatnonzero(np.diff(kind)) + 1
-    bounds = [0, *edges.tolist(), len(kind)]
-    return [(lo, hi) for lo, hi in zip(bounds, bounds[1:], strict=False) if hi > lo and kind[lo] != -2]
+def _uniform_runs(*labels: np.ndarray) -> Iterator[tuple[int, int]]:
+    """The longest half-open ranges in which none of the vectors changes."""
+    changes = np.flatnonzero(np.any([np.diff(label) != 0 for label in labels], axis=0)) + 1
+    bounds = [0, *changes.tolist(), len(labels[0])]
+    return itertools.pairwise(bounds)
 
 
-def _work(point: Point, pieces: list[Piece], coverage: Coverage, run: tuple[int, int]) -> Missing:
-    source = int(coverage.source[run[0]])
-    if source < 0:
-        return Missing(point, run, (0, point.steps), _reason_from_nothing(pieces, run))
-    piece = coverage.pieces[source]
+def _work(point: Point, run: tuple[int, int], source: Piece | None, pieces: list[Piece]) -> Missing:
+    """`source`: the piece that the run continues, or None where nothing reaches step 0."""
+    if source is None:
+        return Missing(point, run, (0, point.steps), _why_from_nothing(run, pieces))
+    reached = source.steps[1]
     whole = run == (0, point.replicas)
-    reason = f"steps beyond {piece.steps[1]}" + ("" if whole else f" of {_named(run)}")
-    return Missing(point, run, (piece.steps[1], point.steps), reason, piece.path)
+    reason = f"steps beyond {reached}" + ("" if whole else f" of {_named(run)}")
+    return Missing(point, run, (reached, point.steps), reason, source.path)
 
 
-def _reason_from_nothing(pieces: list[Piece], run: tuple[int, int]) -> str:
+def _why_from_nothing(run: tuple[int, int], pieces: list[Piece]) -> str:
     if not pieces:
         return "never computed"
-    later = [piece for piece in pieces if piece.replicas[0] < run[1] and run[0] < piece.replicas[1]]
-    if later:
-        return f"steps up to {min(piece.steps[0] for piece in later)} of {_named(run)} are lost"
-    return _named(run)
+    later = [piece.steps[0] for piece in pieces if piece.replicas[0] < run[1] and run[0] < piece.replicas[1]]
+    return f"steps up to {min(later)} of {_named(run)} are lost" if later else _named(run)
 
 
 def _named(run: tuple[int, int]) -> str:

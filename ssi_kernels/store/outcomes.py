@@ -36,7 +36,7 @@ class Fate:
     def outcome(self) -> np.ndarray:
         """(point, replica, threshold) int8 of `Outcome`.
 
-        Diverged comes before recovered: a number that was never finite is not trusted to have crossed.
+        Diverged comes before recovered: a run that met a non-finite number is not trusted to have crossed before it.
         """
         recovered = self.recovery_step <= self.horizon[:, None, None]
         outcome = np.where(recovered, Outcome.RECOVERED, Outcome.CENSORED).astype(np.int8)

@@ -36,9 +36,12 @@ Range = tuple[int, int]
 class UnreadableSegment(StoreError):
     """A segment's bytes are not those that were written; `path` is its file."""
 
-    def __init__(self, path: Path, cause: object):
-        self.path = path
-        super().__init__(f"{path}: damaged segment ({cause}): run again to compute it anew")
+    def __init__(self, path: Path, cause: str):
+        self.path, self.cause = path, cause
+        super().__init__(path, cause)
+
+    def __str__(self) -> str:
+        return f"{self.path}: damaged segment ({self.cause}): run again to compute it anew"
 
 
 class UnknownSegment(StoreError):
@@ -117,8 +120,8 @@ def read_segment(path: str | Path, variables: Iterable[str] | None = None) -> Se
     cannot be opened.
     """
     with _opened(path) as (archive, attributes):
-        names = [name for name in archive.names() if name not in ("step", "replica")]
-        wanted = names if variables is None else [name for name in names if name in set(variables)]
+        names = attributes["arrays"]
+        wanted = names if variables is None else set(variables).intersection(names)
         return Segment(
             points=tuple(json.loads(attributes["points"])),
             replicas=tuple(attributes["replicas"]),
@@ -150,7 +153,7 @@ def _opened(path: str | Path) -> Iterator[tuple[Archive, dict]]:
                 raise UnknownSegment(f"{path}: not a segment that this version of ssi-kernels knows: left alone")
             yield archive, attributes
     except DamagedArchive as error:
-        raise UnreadableSegment(Path(path), error) from error
+        raise UnreadableSegment(Path(path), str(error)) from error
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -162,6 +165,7 @@ def _attributes(segment: Segment) -> dict:
         "replicas": list(map(int, segment.replicas)),
         "steps": list(map(int, segment.steps)),
         "finished": _finished(segment),
+        "arrays": list(segment.arrays),
         "points": json.dumps(segment.points),
         "provenance": json.dumps(segment.provenance),
     }

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model.numbers import canonical_number
-from ssi_kernels.sweep.fields import Form, Integer, Number, Section, validated
+from ssi_kernels.sweep.fields import Form, Integer, Number, Section, Written, validated
 from ssi_kernels.sweep.quantities import read_integer, read_number
 from ssi_kernels.sweep.refusals import refusal
 
@@ -27,7 +27,7 @@ class Range(Section):
     num: Annotated[Integer, Field(ge=1, le=MAX_VALUES), Form("integer, at least 1")] = Field(
         description="How many values, both ends included."
     )
-    scale: Annotated[Literal["linear", "log"], Form("linear or log")] = Field(
+    scale: Literal["linear", "log"] = Field(
         "linear", description="Equal differences, or equal ratios (then both ends must have one sign)."
     )
 
@@ -91,8 +91,7 @@ def read_positive(value: object) -> float:
     return float(number)
 
 
-_Entry = int | float | str
-_Input = _Entry | list[_Entry] | Range
+_Input = Written | list[Written] | Range
 
 
 def _axis(read_value: Callable[[object], int | float]) -> BeforeValidator:

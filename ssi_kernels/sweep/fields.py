@@ -14,6 +14,7 @@ from ssi_kernels.sweep.quantities import read_integer, read_number, read_quantit
 from ssi_kernels.sweep.refusals import first_error, refusal
 
 _LIKE = 0.5
+Written = int | float | str
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ def validated(section: type[S], value: object) -> S:
 
 def nearest_key(key: str, section: type[Section]) -> str:
     """Words that name the valid key most like `key`: of this section, or, where better, of another."""
-    places = {
-        name: f"{other.place}.{name}".lstrip(".") for other in Section.__subclasses__() for name in other.model_fields
-    }
-    places |= {name: name for name in section.model_fields}
+    places: dict[str, str] = {name: name for name in section.model_fields}
+    for other in sorted(Section.__subclasses__(), key=lambda other: other.place.count(".")):
+        for name in other.model_fields:
+            places.setdefault(name, f"{other.place}.{name}".lstrip("."))
     likeness, best = max((difflib.SequenceMatcher(None, key, name).ratio(), name) for name in places)
     if likeness < _LIKE:
         return f"valid keys are {', '.join(section.model_fields)}"
@@ -89,7 +90,7 @@ def read_numbers(value: object) -> tuple[int | float, ...]:
     return tuple(read_number(entry) for entry in value)
 
 
-def read_quantities(value: object) -> tuple[int | float | str, ...]:
+def read_quantities(value: object) -> tuple[Written, ...]:
     """One quantity, or a non-empty list of them, as a tuple. Raises ConfigError."""
     entries = value if isinstance(value, list | tuple) else [value]
     if not entries:
@@ -97,20 +98,19 @@ def read_quantities(value: object) -> tuple[int | float | str, ...]:
     return tuple(read_quantity(entry) for entry in entries)
 
 
-_Written = int | float | str
-Number = Annotated[float, BeforeValidator(read_number, json_schema_input_type=_Written), Form("number")]
-Integer = Annotated[int, BeforeValidator(read_integer, json_schema_input_type=_Written), Form("integer")]
+Number = Annotated[float, BeforeValidator(read_number, json_schema_input_type=Written), Form("number")]
+Integer = Annotated[int, BeforeValidator(read_integer, json_schema_input_type=Written), Form("integer")]
 Count = Annotated[Integer, Field(ge=1), Form("integer, at least 1")]
 Numbers = Annotated[
-    tuple[float, ...], BeforeValidator(read_numbers, json_schema_input_type=list[_Written]), Form("list of numbers")
+    tuple[float, ...], BeforeValidator(read_numbers, json_schema_input_type=list[Written]), Form("list of numbers")
 ]
 Quantity = Annotated[
-    _Written, BeforeValidator(read_quantity, json_schema_input_type=_Written), Form("number, or text in d and L")
+    Written, BeforeValidator(read_quantity, json_schema_input_type=Written), Form("number, or text in d and L")
 ]
 Quantities = Annotated[
-    tuple[_Written, ...],
-    BeforeValidator(read_quantities, json_schema_input_type=_Written | list[_Written]),
+    tuple[Written, ...],
+    BeforeValidator(read_quantities, json_schema_input_type=Written | list[Written]),
     Form("number or text in d and L, or a list of them"),
 ]
 Name = Annotated[str, BeforeValidator(read_name), Form("name")]
-Text = Annotated[str, BeforeValidator(read_text, json_schema_input_type=_Written), Form("text")]
+Text = Annotated[str, BeforeValidator(read_text, json_schema_input_type=Written), Form("text")]

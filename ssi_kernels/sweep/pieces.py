@@ -13,7 +13,18 @@ from ssi_kernels.model.encodings import Encoding
 from ssi_kernels.model.starts import Start
 from ssi_kernels.model.students import Student
 from ssi_kernels.model.targets import Target
-from ssi_kernels.sweep.fields import Form, Name, Numbers, Quantities, Quantity, Section, Text, read_numbers, validated
+from ssi_kernels.sweep.fields import (
+    Form,
+    Name,
+    Numbers,
+    Quantities,
+    Quantity,
+    Section,
+    Text,
+    Written,
+    read_numbers,
+    validated,
+)
 from ssi_kernels.sweep.quantities import evaluate
 from ssi_kernels.sweep.refusals import refusal
 
@@ -33,7 +44,7 @@ def read_pattern(value: object) -> str | tuple[tuple[float, ...], ...]:
 
 Pattern = Annotated[
     str | tuple[tuple[float, ...], ...],
-    BeforeValidator(read_pattern, json_schema_input_type=Literal[PATTERN_WORDS] | list[list[int | float | str]]),
+    BeforeValidator(read_pattern, json_schema_input_type=Literal[PATTERN_WORDS] | list[list[Written]]),
     Form(f"{', '.join(PATTERN_WORDS)}, or a list of rows"),
 ]
 
@@ -42,16 +53,10 @@ class TargetConfig(Section):
     """What has to be learned: exactly one of `family`, `expression` and `callable`."""
 
     place: ClassVar[str] = "sweeps.<name>.model.target"
-    family: (
-        Annotated[
-            Literal["positional-semantic", "mixed-logit", "hermite"],
-            Form("positional-semantic, mixed-logit or hermite"),
-        ]
-        | None
-    ) = Field(
+    family: Literal["positional-semantic", "mixed-logit", "hermite"] | None = Field(
         None, description="A named family. The first two need the axes `omega` and `a`, hermite needs the axis `sie`."
     )
-    expression: Annotated[str, Form("text")] | None = Field(
+    expression: str | None = Field(
         None,
         description="A scalar expression of the fields `z` (all), `z1`, `z2`, ... and the length `L`, "
         'such as "sum(He2(z))/sqrt(2)".',
@@ -126,10 +131,10 @@ class StudentConfig(Section):
     """What is trained."""
 
     place: ClassVar[str] = "sweeps.<name>.model.student"
-    kind: Annotated[Literal[KINDS], Form(", ".join(KINDS))] = Field(
+    kind: Literal[KINDS] = Field(
         description="Attention with one direction (with or without softmax), or a sum of tied or untied neurons."
     )
-    reduction: Annotated[Literal[students.REDUCTIONS], Form(", ".join(students.REDUCTIONS))] | None = Field(
+    reduction: Literal[students.REDUCTIONS] | None = Field(
         None, description="attention, linear-attention: what is read off the L x L matrix S; when absent, identity."
     )
     a_left: Numbers | None = Field(None, description="reduction projection: a_l in f = a_l^T S a_r.")
@@ -137,7 +142,7 @@ class StudentConfig(Section):
     activation: Annotated[str, Form("identity, relu, tanh, sigmoid, square, He1, ... or h1, ...")] | None = Field(
         None, description="tied, untied: sigma in f = sigma(sum_i z_i / sqrt(L)); when absent, relu."
     )
-    norm: Annotated[Literal[students.NORMS], Form(" or ".join(students.NORMS))] | None = Field(
+    norm: Literal[students.NORMS] | None = Field(
         None, description="untied: keep the norm of all rows together, or of each row; when absent, joint."
     )
     name: Name | None = Field(None, description=_NAME)

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model.numbers import canonical_number
-from ssi_kernels.sweep.fields import Form, Number, Section, validated
+from ssi_kernels.sweep.fields import Form, Number, Section, Written, validated
 from ssi_kernels.sweep.quantities import evaluate, read_integer, read_quantity
 from ssi_kernels.sweep.refusals import refusal
 
@@ -42,7 +42,7 @@ class PowerRule(Section):
         return canonical_number(value)
 
 
-def _read_table(value: object) -> dict[int, int | float | str]:
+def _read_table(value: object) -> dict[int, Written]:
     if not isinstance(value, Mapping) or not value:
         raise refusal(value, "must be a mapping from dimensions to values, such as {100: 1e5, 1000: 5e5}")
     table = {}
@@ -54,27 +54,24 @@ def _read_table(value: object) -> dict[int, int | float | str]:
     return dict(sorted(table.items()))
 
 
-_Written = int | float | str
-
-
 class DimensionTable(Section):
     """One value for each dimension."""
 
     place: ClassVar[str] = "sweeps.<name>.sgd.<learning_rate or steps>"
     by_d: Annotated[
-        dict[int, _Written],
-        BeforeValidator(_read_table, json_schema_input_type=dict[str, _Written]),
+        dict[int, Written],
+        BeforeValidator(_read_table, json_schema_input_type=dict[str, Written]),
         Form("mapping from d to a number, or text in d and L"),
     ] = Field(description="The value at each dimension of the grid.")
 
-    def value(self, d: int) -> int | float | str:
+    def value(self, d: int) -> Written:
         """The entry for one dimension. Raises ConfigError where there is none."""
         if d not in self.by_d:
             raise ConfigError("by_d", list(self.by_d), f"has no entry for d = {d}; add one")
         return self.by_d[d]
 
 
-Term = PowerRule | DimensionTable | int | float | str
+Term = PowerRule | DimensionTable | Written
 
 
 def read_rule(value: object) -> Term | dict[str, Term]:
@@ -108,7 +105,7 @@ def _read_term(value: object) -> Term:
     return validated(DimensionTable if "by_d" in value else PowerRule, value)
 
 
-_TermInput = _Written | PowerRule | DimensionTable
+_TermInput = Written | PowerRule | DimensionTable
 Rule = Annotated[
     Term | dict[str, Term],
     BeforeValidator(read_rule, json_schema_input_type=_TermInput | dict[str, _TermInput]),
@@ -119,12 +116,9 @@ Rule = Annotated[
 def check_students(
     rule: Term | dict[str, Term], students: list[tuple[str | None, str]], kinds: tuple[str, ...]
 ) -> None:
-    """Every student (name, kind) must find an entry, and every entry must be a student. Raises ConfigError."""
+    """Every entry must be a student or a kind, and every student (name, kind) must find one. Raises ConfigError."""
     if not isinstance(rule, dict):
         return
-    for name, kind in students:
-        if name not in rule and kind not in rule:
-            raise ConfigError("", list(rule), f"has no entry for the student {name or kind!r}; add one")
     known = {name for name, _ in students} | set(kinds)
     for key in rule:
         if key not in known:
@@ -132,6 +126,9 @@ def check_students(
             raise ConfigError(
                 key, rule[key], f"is neither a student of this sweep nor a key of a rule ({options}, by_d)"
             )
+    for name, kind in students:
+        if name not in rule and kind not in rule:
+            raise refusal(list(rule), f"has no entry for the student {name or kind!r}; add one")
 
 
 def resolve_rate(rule: Term | dict[str, Term], d: int, length: int, name: str | None, kind: str) -> float:
@@ -148,18 +145,18 @@ def resolve_steps(rule: Term | dict[str, Term], d: int, length: int, name: str |
     Raises ConfigError unless it lies in [1, 2**53).
     """
     term = _choose(rule, d, name, kind)
-    value = _value(term, d, length)
-    if isinstance(term, float):
+    steps = math.ceil(_value(term, d, length))
+    if isinstance(term, float) and steps != term:
         raise refusal(term, "must be an integer number of steps")
-    if not 1 <= value < MAX_STEPS:
-        raise refusal(value, f"must be at least 1 and below 2**53 steps, at d = {d}, L = {length}")
-    return math.ceil(value)
+    if not 1 <= steps < MAX_STEPS:
+        raise refusal(steps, f"must be at least 1 and below 2**53 steps, at d = {d}, L = {length}")
+    return steps
 
 
-def _choose(rule: Term | dict[str, Term], d: int, name: str | None, kind: str) -> PowerRule | int | float | str:
+def _choose(rule: Term | dict[str, Term], d: int, name: str | None, kind: str) -> PowerRule | Written:
     term = rule.get(name, rule.get(kind)) if isinstance(rule, dict) else rule
     return term.value(d) if isinstance(term, DimensionTable) else term
 
 
-def _value(term: PowerRule | int | float | str, d: int, length: int) -> int | float:
+def _value(term: PowerRule | Written, d: int, length: int) -> int | float:
     return term.value(d, length) if isinstance(term, PowerRule) else evaluate(term, d, length)

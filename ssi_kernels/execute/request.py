@@ -1,0 +1,129 @@
+"""What a sweep still needs, told to Snakemake through files. No JAX, no Ray: this runs while a Snakefile is parsed.
+
+`request.json` is an input of the rule that simulates. It is rewritten, with a new time stamp, exactly when
+something is missing or the derived datasets are not those of this grid; so a dry run tells the truth and a
+run with nothing to do does nothing. `manifest.json`, that rule's output, is written only when everything is
+there.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from ssi_kernels.errors import ConfigError, StoreError
+from ssi_kernels.store.atomic import write_bytes
+from ssi_kernels.store.marker import fingerprint, stale
+from ssi_kernels.store.index import SegmentIndex
+from ssi_kernels.store.missing import Missing, missing
+from ssi_kernels.sweep import effective, expand
+
+if TYPE_CHECKING:
+    from ssi_kernels.sweep import Config, Grid, Sweep
+
+
+
+@dataclass(frozen=True)
+class PlacedSweep:
+    """A sweep, its name, and where its files are."""
+
+    name: str
+    sweep: Sweep
+    results: Path
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The points. Raises ConfigError with the whole key path."""
+        try:
+            return expand(self.sweep)
+        except ConfigError as error:
+            raise error.within(f"sweeps.{self.name}") from None
+
+    @property
+    def folder(self) -> Path:
+        """The sweep's own folder."""
+        return self.results / self.name
+
+    @property
+    def store(self) -> Path:
+        """The segments, shared by all sweeps of a results folder."""
+        return self.results / "store"
+
+    @property
+    def request(self) -> Path:
+        """Asks for a simulation."""
+        return self.folder / "request.json"
+
+    @property
+    def manifest(self) -> Path:
+        """Says that everything is stored."""
+        return self.folder / "manifest.json"
+
+    def index(self) -> SegmentIndex:
+        """What the store holds now."""
+        index = SegmentIndex(self.store)
+        index.refresh()
+        return index
+
+    def missing(self, index: SegmentIndex | None = None) -> list[Missing]:
+        """The work that the store lacks, now or according to `index`."""
+        return missing(self.grid.points, self.index() if index is None else index)
+
+    def is_consolidated(self) -> bool:
+        """Whether the derived datasets are whole and hold all of this grid."""
+        return stale(self.folder, fingerprint(self.grid, [], {})) is None
+
+
+def place(config: Config, results: Path | None = None) -> dict[str, PlacedSweep]:
+    """The sweeps of a configuration by name; `results` replaces the configuration's own folder."""
+    root = Path(config.results if results is None else results)
+    return {name: PlacedSweep(name, sweep, root) for name, sweep in config.sweeps.items()}
+
+
+def lacking_points(placed: PlacedSweep, work: list[Missing]) -> int:
+    """How many points of the grid lack something."""
+    lacking = {item.point.point_id for item in work}
+    return sum(point.point_id in lacking for point in placed.grid.points)
+
+
+def count_line(placed: PlacedSweep, work: list[Missing]) -> str:
+    """`sweep transition: 42 points, 3 missing`."""
+    line = f"sweep {placed.name}: {len(placed.grid.points)} points, {lacking_points(placed, work)} missing"
+    return line if work else f"{line}: 0 points simulated"
+
+
+def refresh_requests(sweeps: dict[str, PlacedSweep]) -> list[str]:
+    """Rewrite the request of every sweep that needs a run; returns one line for each sweep."""
+    index = next(iter(sweeps.values())).index()
+    lines = []
+    for placed in sweeps.values():
+        work = placed.missing(index)
+        if work or not placed.request.exists() or not placed.is_consolidated():
+            _write(placed.request, {"missing": lacking_points(placed, work), "written_ns": time.time_ns()})
+        lines.append(count_line(placed, work))
+    return lines
+
+
+def write_manifest(placed: PlacedSweep) -> None:
+    """Say that every point is stored; raises StoreError where that is not so."""
+    lacking = lacking_points(placed, placed.missing())
+    if lacking:
+        raise StoreError(f"{placed.store}: {lacking} points of sweep {placed.name} are not stored: run again")
+    content = {"sweep": placed.name, "points": len(placed.grid.points), "fingerprint": placed.grid.fingerprint}
+    _write(placed.manifest, {**content, "written_ns": time.time_ns()})
+
+
+def save_config(placed: PlacedSweep) -> None:
+    """Keep the effective configuration, with its defaults, beside the results."""
+    content = {"sweeps": {placed.name: effective(placed.sweep)}}
+    write_bytes(placed.folder / "config.yaml", yaml.safe_dump(content, sort_keys=False).encode())
+
+
+def _write(path: Path, content: dict) -> None:
+    write_bytes(path, json.dumps(content, indent=1).encode())

@@ -1,0 +1,70 @@
+"""All tables of a sweep, from its two datasets to `tables/*.csv`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+import xarray as xr
+
+from ssi_kernels.reduce.gains import gain_fit_table, gain_table
+from ssi_kernels.reduce.names import table_names
+from ssi_kernels.reduce.phase_map import phase_table, transition_table
+from ssi_kernels.reduce.recovery import recovery_table
+from ssi_kernels.reduce.runs import axes_of, end_runs, point_facts, recovery_runs, status_of, untied_students
+from ssi_kernels.reduce.scaling import scaling_table
+from ssi_kernels.store import open_recovery, open_trajectories
+from ssi_kernels.store.atomic import write_bytes
+
+_TEXT = ("target", "student", "encoding", "untied", "protocol", "reason")
+
+
+def reduce_sweep(
+    recovery_path: str | Path, trajectories_path: str | Path, tables_dir: str | Path, analyses: Iterable[str]
+) -> dict[str, pd.DataFrame]:
+    """Writes `<table>.csv` for every table of the analyses (`table_names`), each whole or not at all, and returns them by name.
+
+    Undefined numbers are empty fields, with the reason in the column `reason`; an unbounded end of an interval is
+    `inf`. Raises StoreError where a dataset is absent or a file cannot be written.
+    """
+    tables = make_tables(open_recovery(recovery_path), open_trajectories(trajectories_path), analyses)
+    for name, table in tables.items():
+        write_bytes(Path(tables_dir) / f"{name}.csv", table.to_csv(index=False).encode())
+    return tables
+
+
+def make_tables(recovery: xr.Dataset, trajectories: xr.Dataset, analyses: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """The tables of the analyses by name, from the datasets as the store opens them, whatever their chunks.
+
+    `recovery` is loaded whole; of `trajectories` only what its status looks at is read, chunk by chunk.
+    """
+    names = table_names(analyses)
+    status = status_of(recovery, trajectories)
+    recovery = recovery.drop_vars(["final_m", "final_e"], errors="ignore").compute()
+    axes, facts, runs = axes_of(recovery), point_facts(recovery), recovery_runs(recovery, status)
+    tables = {}
+    if "recovery" in names:
+        tables["recovery"] = recovery_table(runs, axes, facts)
+    if "scaling" in names:
+        tables["scaling"] = scaling_table(runs, axes)
+    if "gain" in names:
+        untied = untied_students(recovery)
+        tables["gain"] = gain_table(runs, axes, untied, facts)
+        tables["gain_fit"] = gain_fit_table(runs, axes, untied, facts)
+    if "phase" in names:
+        tables["phase"] = phase_table(end_runs(recovery, status), axes)
+        tables["transition"] = transition_table(tables["phase"], axes)
+    return {name: tables[name] for name in names}
+
+
+def read_tables(tables_dir: str | Path, analyses: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """What `reduce_sweep` wrote, by name."""
+    return {name: _read(Path(tables_dir) / f"{name}.csv") for name in table_names(analyses)}
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """A table with text where text was written, also where it says "nan" or a number."""
+    columns = pd.read_csv(path, nrows=0).columns
+    empty = {name: [""] for name in columns if name not in _TEXT}
+    return pd.read_csv(path, dtype=dict.fromkeys(_TEXT, str), keep_default_na=False, na_values=empty)

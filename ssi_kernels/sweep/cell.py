@@ -1,0 +1,88 @@
+"""The part of a point that does not depend on omega, a and a swept learning rate: resolved and checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ssi_kernels.errors import ConfigError
+from ssi_kernels.model import Model, starts
+from ssi_kernels.model.starts import Start
+from ssi_kernels.sweep import thresholds
+from ssi_kernels.sweep.fields import Section
+from ssi_kernels.sweep.rules import resolve_rate, resolve_steps
+from ssi_kernels.sweep.sections import PIECES
+from ssi_kernels.sweep.spec import Sweep
+
+
+class CellKey(NamedTuple):
+    """The coordinates that a cell depends on; None where the sweep has no such axis."""
+
+    d: int
+    length: int
+    sie: int | None
+    target: str | None
+    student: str | None
+    encoding: str | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What all points of one `CellKey` share; `learning_rate` is None where it is an axis."""
+
+    model: Model
+    start: Start
+    learning_rate: float | None
+    steps: int
+    thresholds: tuple[float, ...]
+
+
+def resolve_cell(sweep: Sweep, key: CellKey) -> Cell:
+    """Builds and checks one cell. Raises ConfigError with the key path inside the sweep."""
+    d, length = key.d, key.length
+    student = _entry(sweep.students, key.student)
+    with _placed(key):
+        model = Model(
+            target=_entry(sweep.targets, key.target).build(length, sie=key.sie),
+            student=student.build(),
+            encoding=_entry(sweep.encodings, key.encoding).build(),
+            loss=sweep.model.loss,
+        )
+        start = starts.random() if sweep.sgd.start == "random" else sweep.sgd.start.build(d, length)
+        model.check(d, length, start)
+    where = (d, length, student.name, student.kind)
+    with _within("sgd.learning_rate"):
+        rate = None if sweep.sgd.learning_rate is None else resolve_rate(sweep.sgd.learning_rate, *where)
+    with _within("sgd.steps"):
+        steps = resolve_steps(sweep.sgd.steps, *where)
+    with _within("recovery.threshold"):
+        values = thresholds.resolve(sweep.recovery.threshold, d, length).values()
+    return Cell(model, start, rate, steps, tuple(sorted(values)))
+
+
+def _entry(entries: tuple[Section, ...], name: str | None) -> Section:
+    return entries[0] if name is None else next(entry for entry in entries if entry.name == name)
+
+
+@contextmanager
+def _within(path: str) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:
+        raise error.within(path) from None
+
+
+@contextmanager
+def _placed(key: CellKey) -> Iterator[None]:
+    """Puts a model's own key, such as `student.norm` or `d`, where the user wrote it."""
+    try:
+        yield
+    except ConfigError as error:
+        piece, dot, rest = error.key.partition(".")
+        if piece in PIECES:
+            name = getattr(key, piece)
+            place = f"model.{piece}" if name is None else f"grid.{piece}.{name}"
+            raise ConfigError(f"{place}{dot}{rest}", error.value, error.remedy) from None
+        raise error.within({"start": "sgd", "loss": "model"}.get(piece, "grid")) from None

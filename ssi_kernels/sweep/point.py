@@ -1,0 +1,74 @@
+"""One point of a sweep: everything that is needed to simulate it, resolved to numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ssi_kernels.model import Model
+from ssi_kernels.model.numbers import canonical_number
+from ssi_kernels.model.starts import Start
+from ssi_kernels.schedule import Schedule
+from ssi_kernels.sweep import identity
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a grid. Imports no JAX, and can be pickled.
+
+    `coords` maps axes to values: `d` and `length`, then `sie`, `omega`, `a`, `learning_rate`, and the names under
+    `target`, `student`, `encoding`, where they are axes. `thresholds` are numbers in increasing order. `steps` (the
+    horizon) and `replicas` are not part of the identity.
+    """
+
+    coords: dict[str, int | float | str]
+    model: Model
+    start: Start
+    d: int
+    length: int
+    learning_rate: float
+    seed: int
+    kernel: str
+    dtype: str
+    schedule: Schedule
+    thresholds: tuple[float, ...]
+    decided: float
+    stop: str
+    steps: int
+    replicas: int
+
+    def __hash__(self) -> int:
+        return hash(self.point_id)
+
+    def canonical(self) -> dict:
+        """What identifies the point, as JSON; `decided` is there only where the stop rule uses it."""
+        return identity.canonical(self._common(), self._varying())
+
+    @cached_property
+    def stream_id(self) -> str:
+        """What seeds the random streams; see `ssi_kernels.sweep.identity`."""
+        return identity.stream_id(self._common(), self._varying())
+
+    @cached_property
+    def point_id(self) -> str:
+        """The address of the point in the store."""
+        return identity.point_id(self._common(), self._varying())
+
+    def _common(self) -> identity.Common:
+        return identity.Common(
+            model=replace(self.model, target=self.model.target.static()),
+            start=self.start,
+            d=self.d,
+            length=self.length,
+            seed=self.seed,
+            kernel=self.kernel,
+            dtype=self.dtype,
+            schedule=self.schedule,
+            thresholds=self.thresholds,
+            stop=self.stop,
+            decided=self.decided if self.stop == "decided" else None,
+        )
+
+    def _varying(self) -> dict[str, int | float]:
+        numbers = {**self.model.target.parameters(), "learning_rate": self.learning_rate}
+        return {key: canonical_number(value) for key, value in numbers.items()}

@@ -1,0 +1,66 @@
+import re
+import sys
+
+sys.path.insert(0, workflow.basedir)  # the package beside this workflow, installed or not
+
+from ssi_kernels.errors import ConfigError
+from ssi_kernels.execute.environment import export_python_path
+from ssi_kernels.execute.exits import one_line_errors
+from ssi_kernels.execute.request import place, refresh_requests
+from ssi_kernels.reduce import figure_names, table_names
+from ssi_kernels.sweep import analyses, parse_config
+
+export_python_path()
+RULES = ("all", "simulate", "consolidate", "report")
+
+with one_line_errors("config"):
+    SWEEPS = place(parse_config(config))
+    for NAME in SWEEPS:
+        if NAME in RULES:
+            raise ConfigError(
+                f"sweeps.{NAME}",
+                NAME,
+                "is the name of a rule of the workflow; choose another one",
+            )
+    if workflow.is_main_process:
+        for LINE in refresh_requests(SWEEPS):
+            logger.info(LINE)
+
+RESULTS = next(iter(SWEEPS.values())).results
+
+
+wildcard_constraints:
+    sweep="|".join(map(re.escape, SWEEPS)),
+
+
+def tables(name):
+    """The tables of a sweep."""
+    return expand(
+        f"{RESULTS}/{name}/tables/{{table}}.csv",
+        table=table_names(analyses(SWEEPS[name].sweep)),
+    )
+
+
+def figures(name):
+    """The figures of a sweep."""
+    return expand(
+        f"{RESULTS}/{name}/figures/{{figure}}.{{suffix}}",
+        figure=figure_names(analyses(SWEEPS[name].sweep)),
+        suffix=["png", "svg", "pdf"],
+    )
+
+
+def finished(name):
+    """What a sweep ends with."""
+    folder = f"{RESULTS}/{name}"
+    return [
+        f"{folder}/manifest.json",
+        f"{folder}/consolidated.json",
+        *tables(name),
+        f"{folder}/report.html",
+    ]
+
+
+def fingerprint(wildcards):
+    """Names the grid: a change of it, even to fewer points, is a reason to run."""
+    return SWEEPS[wildcards.sweep].grid.fingerprint

@@ -1,0 +1,29 @@
+# The two datasets are not declared outputs: Snakemake would delete them before rebuilding. The marker stands for them.
+rule consolidate:
+    input:
+        manifest=f"{RESULTS}/{{sweep}}/manifest.json",
+    output:
+        marker=f"{RESULTS}/{{sweep}}/consolidated.json",
+    log:
+        f"{RESULTS}/{{sweep}}/logs/consolidate.log",
+    params:
+        fingerprint=fingerprint,
+    script:
+        "../scripts/consolidate.py"
+
+
+for NAME in SWEEPS:
+
+    rule:
+        name:
+            f"tables.{NAME}"
+        input:
+            marker=f"{RESULTS}/{NAME}/consolidated.json",
+        output:
+            tables(NAME),
+        log:
+            f"{RESULTS}/{NAME}/logs/tables.log",
+        params:
+            sweep=NAME,
+        script:
+            "../scripts/reduce.py"
