@@ -133,7 +133,9 @@ class _Builder(ast.NodeVisitor):
         value = self.visit(node.value)
         if not isinstance(value, _Fields) or not isinstance(node.slice, ast.Slice):
             return self.generic_visit(node)
-        bounds = [None if b is None else self._integer(b) for b in (node.slice.lower, node.slice.upper, node.slice.step)]
+        bounds = [
+            None if b is None else self._integer(b) for b in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
         chosen = _Fields(value[slice(*bounds)])
         if not chosen:
             raise _Refused(f"{ast.unparse(node)!r} is empty at length {self.length}")

@@ -38,7 +38,10 @@ def run_task(task: Task, store_root: Path | None = None) -> Segment:
     recorded = recorded[(recorded > task.steps[0]) | (task.steps[0] == 0)]
     began = time.perf_counter()
     result = run(shape, lanes, task.steps, recorded)
-    measured = {"seconds": time.perf_counter() - began, "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    measured = {
+        "seconds": time.perf_counter() - began,
+        "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
     return Segment(
         points=tuple({**p.canonical(), "point_id": p.point_id, "coords": dict(p.coords)} for p in task.points),
         replicas=task.replicas,
@@ -89,12 +92,12 @@ def _restore(lanes: Lanes, task: Task) -> None:
 
 def _lanes_last(array: np.ndarray) -> np.ndarray:
     """(point, replica, ...) to (..., lane)."""
-    return np.moveaxis(array.reshape(-1, *array.shape[2:]), 0, -1)
+    return np.moveaxis(array.reshape(array.shape[0] * array.shape[1], *array.shape[2:]), 0, -1)
 
 
 def _lanes_first(array: np.ndarray, points: int) -> np.ndarray:
     """(..., lane) to (point, replica, ...)."""
-    return np.ascontiguousarray(np.moveaxis(array, -1, 0)).reshape(points, -1, *array.shape[:-1])
+    return np.ascontiguousarray(np.moveaxis(array, -1, 0)).reshape(points, array.shape[-1] // points, *array.shape[:-1])
 
 
 def _arrays(result: Result, points: int) -> dict[str, np.ndarray]:

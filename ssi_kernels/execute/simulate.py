@@ -66,7 +66,23 @@ def simulate_point(point: Point) -> xr.Dataset:
     return as_dataset(run_task(Task((point,), (0, point.replicas), (0, point.steps))), point)
 
 
-def point_of(model: Model, *, d, length, learning_rate, steps, replicas, seed, kernel, dtype, start, stop, record, threshold, decided) -> Point:
+def point_of(
+    model: Model,
+    *,
+    d,
+    length,
+    learning_rate,
+    steps,
+    replicas,
+    seed,
+    kernel,
+    dtype,
+    start,
+    stop,
+    record,
+    threshold,
+    decided,
+) -> Point:
     """The point that these arguments describe, checked; the same identity as in a sweep."""
     if not isinstance(model, Model):
         raise ConfigError("model", model, "must be an ssi_kernels.Model")

@@ -86,10 +86,9 @@ def _merge(events: np.ndarray, arrays: dict[str, np.ndarray], piece: Piece, thre
     """Enter what one piece tells: the earliest step of each event since step 0."""
     lo, hi = piece.replicas[0], min(piece.replicas[1], events.shape[1])
     for row, name in enumerate(_EVENTS):
-        if name in arrays:
-            steps = arrays[name][piece.row, : hi - lo]
-            steps = steps[:, threshold] if name == "recovery_step" else steps
-            events[row, lo:hi] = np.fmin(events[row, lo:hi], steps)
+        steps = arrays[name][piece.row, : hi - lo]
+        steps = steps[:, threshold] if name == "recovery_step" else steps
+        events[row, lo:hi] = np.fmin(events[row, lo:hi], steps)
 
 
 def _fate(point: Point, coverage: Coverage, events: np.ndarray) -> Fate:

@@ -38,7 +38,9 @@ def fresh_lanes(
         begin = initial.reduced_start(shape, start, d, keys)
     begin = {name: x.astype(shape.dtype) for name, x in begin.items()}
     nothing = np.full(width, np.nan)
-    return Lanes(data, keys, dynamics_of(shape).initial(begin), np.tile(nothing, (len(thresholds), 1)), nothing, nothing)
+    return Lanes(
+        data, keys, dynamics_of(shape).initial(begin), np.tile(nothing, (len(thresholds), 1)), nothing, nothing
+    )
 
 
 def _numbers(shape, model, d, learning_rate, thresholds, decided, width) -> dict[str, np.ndarray]:
@@ -61,6 +63,7 @@ def _numbers(shape, model, d, learning_rate, thresholds, decided, width) -> dict
 
 def beside(parts: Sequence[Lanes]) -> Lanes:
     """The lanes of several points of one shape as one batch."""
+
     def joined(trees):
         return {name: np.concatenate([t[name] for t in trees], axis=-1) for name in trees[0]}
 

@@ -22,14 +22,14 @@ _COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 
 
 def pair(a, b, dtype):
-    """Two independent N(0, 1) as real and imaginary part, from uint32 words of any one shape."""
-    if dtype == jnp.float64:
-        radius = jnp.sqrt(-2 * jnp.log((a.astype(dtype) + 0.5) * 2.0**-32))
-        angle = b.astype(dtype) * (2 * math.pi * 2.0**-32)
-        return lax.complex(radius * jnp.cos(angle), radius * jnp.sin(angle))
+    """Two independent N(0, 1) as real and imaginary part, from uint32 words of any one shape.
+
+    float32 and float64 make the same numbers of the same words, up to rounding.
+    """
+    single = dtype == jnp.float32
     uniform = a.astype(dtype) * dtype(2.0**-32) + dtype(2.0**-33)
-    radius = jnp.sqrt(jnp.maximum(dtype(-2) * _log(uniform), dtype(0)))
-    cosine, sine = _circle(b)
+    radius = jnp.sqrt(jnp.maximum(-2 * (_log(uniform) if single else jnp.log(uniform)), 0))
+    cosine, sine = _circle(b, dtype)
     return lax.complex(radius * cosine, radius * sine)
 
 
@@ -51,19 +51,20 @@ def _log(u):
     return x + tail + exponent.astype(f32) * f32(math.log(2))
 
 
-def _circle(word):
+def _circle(word, dtype):
     """(cos, sin) of a uniform angle: the top two bits choose the quadrant, the rest an angle in [-pi/4, pi/4)."""
-    f32, u32 = jnp.float32, jnp.uint32
-    angle = (word << u32(2)).astype(jnp.int32).astype(f32) * f32(math.pi / 4 * 2.0**-31)
-    square = angle * angle
-    sine = angle * (f32(1) + square * _horner(_SIN, square))
-    cosine = f32(1) - f32(0.5) * square + square * square * _horner(_COS, square)
+    u32 = jnp.uint32
+    angle = (word << u32(2)).astype(jnp.int32).astype(dtype) * dtype(math.pi / 4 * 2.0**-31)
+    cosine, sine = _near_zero(angle) if dtype == jnp.float32 else (jnp.cos(angle), jnp.sin(angle))
     quadrant = word >> u32(30)
     swap = (quadrant & u32(1)) != 0
-    sign = (quadrant & u32(2)) << u32(30)
-    return _flip(jnp.where(swap, sine, cosine), sign), _flip(jnp.where(swap, cosine, sine), sign)
+    sign = jnp.where(quadrant >= u32(2), dtype(-1), dtype(1))
+    return sign * jnp.where(swap, sine, cosine), sign * jnp.where(swap, cosine, sine)
 
 
-def _flip(x, sign):
-    bits = lax.bitcast_convert_type(x, jnp.uint32) ^ sign
-    return lax.bitcast_convert_type(bits, jnp.float32)
+def _near_zero(angle):
+    """(cos, sin) of float32 angles in [-pi/4, pi/4]."""
+    f32 = jnp.float32
+    square = angle * angle
+    cosine = f32(1) - f32(0.5) * square + square * square * _horner(_COS, square)
+    return cosine, angle * (f32(1) + square * _horner(_SIN, square))

@@ -41,7 +41,12 @@ class Lanes:
         index = np.minimum(np.arange(first, first + width), self.count - 1)
         pick = lambda tree: {name: x[..., index] for name, x in tree.items()}  # noqa: E731
         return Lanes(
-            pick(self.data), self.keys[:, index], pick(self.state), self.recovery[:, index], self.diverged[index], self.stop[index]
+            pick(self.data),
+            self.keys[:, index],
+            pick(self.state),
+            self.recovery[:, index],
+            self.diverged[index],
+            self.stop[index],
         )
 
 
@@ -55,7 +60,10 @@ class Result:
 
 
 def run(shape: Shape, lanes: Lanes, steps: tuple[int, int], recorded: np.ndarray) -> Result:
-    """Steps from+1..to of all lanes. `recorded` must be increasing and lie in (from, to], or in [0, to] when from is 0."""
+    """Steps from+1..to of all lanes, for `steps` = (from, to).
+
+    `recorded` must be increasing and lie in (from, to], or in [0, to] when from is 0.
+    """
     width = shape.lanes
     with jax.enable_x64(shape.dtype == "float64"):
         tiles = [_run_tile(shape, lanes.tile(i, width), steps, recorded) for i in range(0, lanes.count, width)]
@@ -155,6 +163,7 @@ def _masked(kept: list[dict], recorded: np.ndarray, lanes: Lanes) -> dict[str, n
 
 def _joined(tiles: list[Result], count: int) -> Result:
     """Tiles side by side, without the padding."""
+
     def beside(trees: list[dict]) -> dict:
         return {name: np.concatenate([t[name] for t in trees], axis=-1)[..., :count] for name in trees[0]}
 

@@ -2,7 +2,7 @@
 
 The overlaps of spherical SGD are a Markov chain. Given the gradient q in the local fields, the part of the
 update orthogonal to the distinguished directions is an isotropic Gaussian, of which only the squared length
-matters: |q|^2 times a chi-square variable. Derivation: docs/reduction.md; the problem: Arnaboldi et al. 2025, section 2.
+matters: |q|^2 times a chi-square variable. Derivation: docs/reduction.md; setting: Arnaboldi et al. 2025, section 2.
 
 Units: h = gamma / d. Lanes (one per point and replica) are the last axis, W of them.
 """
@@ -62,7 +62,12 @@ class SharedReduced(Reduced):
 
     def initial(self, start):
         """State from overlaps `start`: m (W,), e (r, W)."""
-        return {"m": start["m"], "e": start["e"], "m_rest": np.zeros_like(start["m"]), "e_rest": np.zeros_like(start["e"])}
+        return {
+            "m": start["m"],
+            "e": start["e"],
+            "m_rest": np.zeros_like(start["m"]),
+            "e_rest": np.zeros_like(start["e"]),
+        }
 
     def _seen(self, constants: np.ndarray, dtype) -> np.ndarray:
         """Constants per position as the student's fields see them, (L, ...) to (K, ...)."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssi_kernels.errors import ConfigError
-from ssi_kernels.model.numbers import canonical_number
+from ssi_kernels.model.numbers import canonical_number, vector
 from ssi_kernels.model.numbers import matrix as checked_matrix
-from ssi_kernels.model.numbers import vector
 
 NAMED = ("none", "opposite-pair", "alternating", "explicit")
 

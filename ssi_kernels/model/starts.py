@@ -33,7 +33,9 @@ class Start:
         rank = model.encoding.rank(length)
         used = len(self.e) if any(self.e) else 0
         if used > rank:
-            raise ConfigError("start.e", list(self.e), f"has {len(self.e)} components, but the encoding has rank {rank}")
+            raise ConfigError(
+                "start.e", list(self.e), f"has {len(self.e)} components, but the encoding has rank {rank}"
+            )
 
     def canonical(self) -> dict | str:
         """What identifies the start; trailing zeros of e do not count."""

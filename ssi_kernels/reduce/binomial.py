@@ -148,7 +148,9 @@ def _step(x: np.ndarray, successes: np.ndarray, trials: np.ndarray) -> tuple[flo
 
 
 def _of_step(curve: _Logistic, low: float, high: float) -> Crossing:
-    log_width = _edge(lambda value: curve.over_half(value)[0], np.log(high - low), curve.log_widths[1], _HALF_CHI_SQUARE)
+    log_width = _edge(
+        lambda value: curve.over_half(value)[0], np.log(high - low), curve.log_widths[1], _HALF_CHI_SQUARE
+    )
     reason = "a step between two neighbouring values of omega: the width has an upper bound only"
     return Crossing((0.5 * (low + high), low, high), (np.nan, 0.0, float(np.exp(log_width))), reason, 1.0)
 

@@ -164,10 +164,14 @@ def _bound(student: pd.DataFrame, baseline: pd.DataFrame, fits: Mapping[str, Log
     horizons = {side: runs["time"].max() for side, runs in zip(_SIDES, (student, baseline), strict=True)}
     if fits["student"] is None:
         most = np.exp(_finite(fits["untied"].interval([1.0]), 2)) / horizons["student"]
-        told = f"untied only: the student never recovered within {horizons['student']:.0f} steps; gain at most {most:.3g}"
+        told = (
+            f"untied only: the student never recovered within {horizons['student']:.0f} steps; gain at most {most:.3g}"
+        )
         return unknown | {"gain_low": 0.0, "gain_high": float(most), "reason": told}
     least = horizons["untied"] / np.exp(_finite(fits["student"].interval([1.0]), 2))
-    told = f"student only: the untied one never recovered within {horizons['untied']:.0f} steps; gain at least {least:.3g}"
+    told = (
+        f"student only: the untied one never recovered within {horizons['untied']:.0f} steps; gain at least {least:.3g}"
+    )
     return unknown | {"gain_low": float(least), "gain_high": np.inf, "reason": told}
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssi_kernels.errors import Status
+from ssi_kernels.errors import Status, StoreError
 from ssi_kernels.store.atomic import (
     cannot_write,
     exchange,
@@ -113,6 +113,9 @@ class _Blocks:
 
 def _build_and_place(blocks: _Blocks, attributes: dict, out_dir: Path) -> None:
     places = [out_dir / TRAJECTORIES, out_dir / RECOVERY]
+    for place in places:
+        if place.exists() and not place.is_dir():
+            raise StoreError(f"{place}: is not a folder, and stands where a dataset goes: move it away")
     builds = [temporary_beside(place) for place in places]
     try:
         writers = trajectories_writer(builds[0], blocks.layout), recovery_writer(builds[1], blocks.layout)

@@ -72,15 +72,20 @@ class SgdConfig(Section):
     )
 
 
-def _read_entries(value: object) -> object:
-    """One mapping or a list, as a tuple; a bare word is the encoding of that name."""
+def _read_entries(value: object) -> tuple:
+    """One entry or a list of them, as a tuple. Raises ConfigError for an empty list."""
     entries = value if isinstance(value, list | tuple) else (value,)
     if not entries:
         raise refusal(value, "is empty; give at least one entry")
+    return tuple(entries)
+
+
+def _read_encodings(value: object) -> tuple:
+    """As `_read_entries`; a bare word is the encoding of that name."""
+    entries = _read_entries(value)
     return tuple({"name": entry, "pattern": entry} if isinstance(entry, str) else entry for entry in entries)
 
 
-_Entries = BeforeValidator(_read_entries)
 _ENTRIES = Form("list of mappings, each with a `name`")
 
 
@@ -102,13 +107,13 @@ class GridConfig(Section):
     learning_rate: Positives | None = Field(
         None, description="Learning rates as an axis, instead of `sgd.learning_rate`."
     )
-    target: Annotated[tuple[TargetConfig, ...], _Entries, _ENTRIES] | None = Field(
+    target: Annotated[tuple[TargetConfig, ...], BeforeValidator(_read_entries), _ENTRIES] | None = Field(
         None, description="Several targets, instead of `model.target`."
     )
-    student: Annotated[tuple[StudentConfig, ...], _Entries, _ENTRIES] | None = Field(
+    student: Annotated[tuple[StudentConfig, ...], BeforeValidator(_read_entries), _ENTRIES] | None = Field(
         None, description="Several students, instead of `model.student`."
     )
-    encoding: Annotated[tuple[EncodingConfig, ...], _Entries, _ENTRIES] | None = Field(
+    encoding: Annotated[tuple[EncodingConfig, ...], BeforeValidator(_read_encodings), _ENTRIES] | None = Field(
         None, description="Several encodings, instead of `model.encoding`; a bare word is its own name."
     )
 

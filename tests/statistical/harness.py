@@ -12,9 +12,7 @@ from ssi_kernels.kernels.shape import shape_of
 
 def run_case(case, kernel, replicas, dtype="float64", seed="", alter=None):
     """Final state of `replicas` runs; `alter` may spoil the lanes' numbers before they run."""
-    shape = shape_of(
-        case.model, d=case.d, length=case.length, kernel=kernel, dtype=dtype, thresholds=1, stop="horizon"
-    )
+    shape = shape_of(case.model, d=case.d, length=case.length, kernel=kernel, dtype=dtype, thresholds=1, stop="horizon")
     batch = assemble.fresh_lanes(
         shape,
         case.model,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 
 import numpy as np
 import xarray as xr
+import zarr
 
 from ssi_kernels.errors import End, Outcome, Status
 from ssi_kernels.store import verify_complete
 
 STEPS = np.array([0, 1, 10, 100, 1000, 10_000, 100_000, 1_000_000])
+_FILLS = {"outcome": int(Outcome.NOT_RUN), "end": int(End.NOT_RUN)}
 PROVENANCE = {"package_version": "0.1.0", "jax": "0.10.2", "device": "cpu: x86_64", "xla_flags": "", "commit": "abc"}
 
 
@@ -42,14 +45,25 @@ def verified(pair):
 
 
 def write(pair, folder):
-    """Both datasets as Zarr, one chunk a point; returns their paths, that of recovery first."""
+    """Both datasets as Zarr, one chunk a point, lost ones read as the store has it; returns their paths, recovery first."""
     paths = folder / "recovery.zarr", folder / "trajectories.zarr"
     for dataset, path in zip(pair, paths, strict=True):
-        over_grid = dataset.status.dims[:-1]
-        for name, variable in dataset.data_vars.items():
-            chunks = tuple(1 if dim in over_grid else size for dim, size in variable.sizes.items())
-            dataset[name].encoding["chunks"] = chunks
-        dataset.to_zarr(path, consolidated=True, zarr_format=3)
+        group = zarr.create_group(path, zarr_format=3, attributes=dataset.attrs)
+        for name, variable in dataset.variables.items():
+            fill = np.nan if variable.dtype.kind == "f" else _FILLS.get(name)
+            chunks = tuple(1 if dim in dataset.status.dims[:-1] else size for dim, size in variable.sizes.items())
+            whole = name in dataset.coords
+            group.create_array(
+                name,
+                data=np.asarray(variable),
+                chunks=variable.shape if whole else chunks,
+                fill_value=fill,
+                dimension_names=variable.dims,
+                config={"write_empty_chunks": True},
+            )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Consolidated metadata")
+            zarr.consolidate_metadata(path)
     return paths
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+import xarray as xr
 
-from ssi_kernels.store import Segment, write_segment
+from ssi_kernels.store import Segment, consolidate, write_segment
 from ssi_kernels.sweep import expand, parse_config
 
 PROVENANCE = {"jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2.4.6", "device": "cpu", "xla_flags": "", "commit": "abc"}
@@ -36,7 +37,9 @@ def fabricate(points, replicas, steps, diverged=None, stopped=None):
     points = tuple(points)
     recorded = points[0].schedule.steps(steps[1])
     recorded = recorded[(recorded > steps[0]) | (steps[0] == 0)]
-    parts = [[_replica(p, k, steps[1], recorded, diverged or {}, stopped or {}) for k in range(*replicas)] for p in points]
+    parts = [
+        [_replica(p, k, steps[1], recorded, diverged or {}, stopped or {}) for k in range(*replicas)] for p in points
+    ]
     arrays = {name: np.array([[part[name] for part in row] for row in parts]) for name in parts[0][0]}
     return Segment(
         points=tuple({**p.canonical(), "point_id": p.point_id, "coords": p.coords} for p in points),
@@ -53,6 +56,19 @@ def store_whole(root, grid, pack=1):
     points = list(grid.points)
     packs = [points[i : i + pack] for i in range(0, len(points), pack)]
     return [write_segment(root, fabricate(p, (0, p[0].replicas), (0, p[0].steps))) for p in packs]
+
+
+def built(tmp_path, sweep, grid, failures=None):
+    """(trajectories, recovery, Consolidated), as users open them."""
+    made = consolidate(sweep, grid, tmp_path / "store", tmp_path / "x", failures)
+    return xr.open_zarr(made.trajectories).load(), xr.open_zarr(made.recovery).load(), made
+
+
+def complete(tmp_path, pack=1, **parts):
+    """(grid, trajectories, recovery, Consolidated) of a sweep of which everything is stored."""
+    sweep, grid = make_sweep(**parts)
+    store_whole(tmp_path / "store", grid, pack)
+    return grid, *built(tmp_path, sweep, grid)
 
 
 def closed_form(point, replica, steps):

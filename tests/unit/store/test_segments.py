@@ -129,7 +129,7 @@ def test_a_full_or_read_only_disk_is_named_and_leaves_nothing(tmp_path, segment,
 def test_a_store_that_cannot_be_made_is_named(tmp_path, segment):
     """Case 40: a file where the folder should be."""
     (tmp_path / "store").write_text("")
-    with pytest.raises(StoreError, match="store.*Not a directory"):
+    with pytest.raises(StoreError, match=r"store.*Not a directory"):
         write_segment(tmp_path / "store", segment)
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 
 from ssi_kernels.sweep import analyses, estimate, expand, load_config
 from ssi_kernels.sweep.document import README, ROOT, SCHEMA, SECTIONS, readme, schema
@@ -37,6 +38,13 @@ def test_the_configurations_of_the_project(name):
         "scaling": "scaling",
         "gain": "gain",
     }
+
+
+@pytest.mark.parametrize("name", ["quickstart", "smoke"])
+def test_the_schema_accepts_the_configurations_of_the_project(name):
+    jsonschema = pytest.importorskip("jsonschema")
+    content = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
+    jsonschema.validate(content, json.loads(schema()))
 
 
 def test_the_smoke_sweeps_are_tiny():

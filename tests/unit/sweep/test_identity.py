@@ -13,7 +13,7 @@ def first(changes=None):
 
 
 def test_golden():
-    """These digests address stored results: where one changes, every store is lost. Raise SEMANTICS_VERSION instead."""
+    """These digests address stored results: change them only together with SEMANTICS_VERSION."""
     point = first()
     assert point.stream_id == "7099bae6d49ea5c2f43506ea9d3cbbfe09a72f2ec4116d8e4f740d8bd65fdf06"
     assert point.point_id == "5d9e345b838d2717a79926ecdaa5a455e975971e18fdfa392dbd5c9ab149cbb4"
@@ -78,6 +78,15 @@ def test_another_mathematics_is_another_stream():
     points = [first(changes) for changes in [{}, *OTHER_MATHEMATICS]]
     assert len({point.stream_id for point in points}) == len(points)
     assert len({point.point_id for point in points}) == len(points)
+
+
+def test_a_callable_is_identified_by_its_version_too(tmp_path, monkeypatch):
+    (tmp_path / "labels_of_a_test.py").write_text("def total(z):\n    return z.sum()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    target = {"callable": "labels_of_a_test:total"}
+    versions = [{}, {"version": 1}, {"version": 2}, {"version": "2"}]
+    found = [first({**TIED, "model.target": {**target, **version}}).stream_id for version in versions]
+    assert len(set(found[:3])) == 3 and found[2] == found[3]
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,8 @@ def test_what_is_missing_is_named(changes, key):
         ({"grid.encoding": ["opposite-pair"]}, "model.encoding"),
         ({**STUDENTS, "grid.student": [{"name": "x", "kind": "tied"}] * 2}, "grid.student.1.name"),
         ({**STUDENTS, "grid.student": [{"kind": "tied"}]}, "grid.student.0.name"),
+        ({**STUDENTS, "grid.student": ["tied"]}, "grid.student.0"),
+        ({"model.encoding": REMOVED, "grid.encoding": ["opposite"]}, "grid.encoding.0.pattern"),
         ({"model.student.activation": "relu"}, "model.student.activation"),
         ({"model.target.expression": "z1"}, "model.target"),
         ({"model.target.version": "2"}, "model.target.version"),

@@ -1,0 +1,140 @@
+"""The driver where workers die, points raise, signals come, and resources are not there."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import psutil
+import pytest
+from conftest import sessions, wait_until
+
+from ssi_kernels.execute.failures import FILE
+from ssi_kernels.execute.one_point import recovery_of
+from ssi_kernels.execute.simulate import simulate_point
+from ssi_kernels.store import read_segment
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+
+
+def ray_processes(driver_pid: int) -> list[psutil.Process]:
+    """Processes of the driver's session that still run."""
+    found = []
+    for process in psutil.process_iter(["pid", "status", "cmdline"]):
+        try:
+            import os
+
+            if os.getsid(process.pid) == driver_pid and process.info["status"] != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue
+    return found
+
+
+def test_dead_workers_and_raising_points(project):
+    """Cases 18 and 29: the others are stored, retries are bounded, failures are listed, a rerun does only those."""
+    project.trouble("kill-once-2", "kill-3", "raise-4")
+    before = sessions()
+    status, out, err = project.run()
+    assert status == 1
+    assert project.lengths_stored() == {1, 2}
+    assert project.tried(3) == 4
+    assert project.tried(4) == 1
+    assert "FAILED d=16 length=4: " in err and "no label at length 4" in err
+    assert "FAILED d=16 length=3: " in err and "the worker died 4 times" in err
+    assert "2 of 4 points failed, the others are stored" in err
+    assert "Traceback" not in err
+    failed = json.loads((project.placed.folder / FILE).read_text())
+    assert sorted(entry["coords"]["length"] for entry in failed.values()) == [3, 4]
+    assert any("FloatingPointError" in entry["traceback"] for entry in failed.values())
+    assert sessions() == before
+
+    for name in ("kill-3", "raise-4"):
+        (project.folder / name).unlink()
+    project.tried(1), project.tried(2)
+    status, out, err = project.run()
+    assert (status, out) == (0, "2 True\n")
+    assert (project.tried(1), project.tried(2)) == (0, 0)
+    assert project.tried(3) and project.tried(4)
+    assert not (project.placed.folder / FILE).exists()
+
+    status, out, err = project.run()
+    assert (status, out) == (0, "0 False\n"), "nothing missing: Ray is not even imported"
+    assert "4 points, 0 missing: 0 points simulated" in err
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_the_driver_in_an_orderly_way(project, number, status):
+    """Ctrl-C and SIGTERM: no process and no session folder is left, and the message says how to go on."""
+    project.trouble("sleep-1", "sleep-2", "sleep-3", "sleep-4")
+    before = sessions()
+    driver = project.start()
+    project.wait_for_segment()
+    driver.send_signal(number)
+    out, err = driver.communicate(timeout=60)
+    assert driver.returncode == status
+    assert f"stopped by {signal.Signals(number).name}: " in err and "run again to continue" in err
+    assert f"{len(project.lengths_stored())} of 4 points are stored" in err
+    assert "Traceback" not in err
+    assert sessions() == before
+    wait_until(lambda: not ray_processes(driver.pid), 20)
+
+
+def test_a_killed_driver_leaves_nothing_to_clean_up(project):
+    """Case 4: what is stored stays, a rerun does the rest, and the bits are those of an uninterrupted run.
+
+    Case 39: while the driver runs, a second one says why it cannot.
+    """
+    project.trouble("sleep-1", "sleep-2", "sleep-3", "sleep-4")
+    driver = project.start()
+    project.wait_for_segment()
+    status, out, err = project.run()
+    assert status == 1
+    assert f"pid {driver.pid}" in err and "another driver" in err and err.count("\n") == 1
+    driver.kill()
+    driver.communicate()
+    assert 1 <= len(project.lengths_stored()) < 4
+
+    for length in range(1, 5):
+        (project.folder / f"sleep-{length}").unlink()
+    status, out, err = project.run()
+    assert status == 0
+    assert project.lengths_stored() == {1, 2, 3, 4}
+    assert_bits_of_one_process(project)
+
+
+def assert_bits_of_one_process(project) -> None:
+    """Cases 24 and 25: through Ray and in this process, the same bits."""
+    index = project.placed.index()
+    for point in project.placed.grid.points:
+        (piece,) = index.covered(point.point_id)
+        stored = read_segment(piece.path)
+        alone = simulate_point(point)
+        assert stored.arrays["m"][piece.row].tobytes() == alone.m.values.tobytes()
+        told = recovery_of(project.placed, point)["recovery"]
+        assert [run["replica"] for run in told] == list(range(point.replicas))
+
+
+def test_a_gpu_that_is_not_there_is_refused(project):
+    """Case 27."""
+    project.configure(length=[1], gpu=1)
+    status, out, err = project.run(CUDA_VISIBLE_DEVICES="")
+    assert status == 2
+    assert err.splitlines()[-1].startswith("ssi: sweeps.trouble.resources.gpu: 1: Ray finds 0 GPUs")
+    assert not project.lengths_stored()
+
+
+def test_workers_fit_the_share_and_a_read_only_home(project):
+    """Cases 30 and 40: one core by taskset, and a HOME that cannot be written."""
+    project.configure(length=[1, 2])
+    status, out, err = project.run("taskset", "-c", "0", HOME="/proc/none")
+    assert (status, out) == (0, "2 True\n")
+    assert "on 1 workers of this machine" in err
+
+
+def test_a_cluster_that_is_not_there_is_named(project):
+    project.configure(length=[1])
+    status, out, err = project.run(RAY_ADDRESS="127.0.0.1:1")
+    assert status == 1
+    assert "Ray did not start" in err.splitlines()[-1]
+    assert "Traceback" not in err
