@@ -17,14 +17,20 @@ class ConfigError(ValueError):
         super().__init__(key, value, remedy)
 
     def __str__(self) -> str:
-        shown = repr(self.value)
-        if len(shown) > 120:
-            shown = shown[:117] + "..."
-        return " ".join(f"{self.key}: {shown}: {self.remedy}".split())
+        return " ".join(f"{self.key}: {_shown(self.value)}: {self.remedy}".split())
 
     def within(self, path: str) -> ConfigError:
         """The same error with `path` put before its key, for a piece that sits inside a configuration."""
         return type(self)(f"{path}.{self.key}" if self.key else path, self.value, self.remedy)
+
+
+def _shown(value: object) -> str:
+    """`repr(value)`, shortened; the type where a value cannot be shown, such as an integer of 5000 digits."""
+    try:
+        shown = repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+    return shown if len(shown) <= 120 else shown[:117] + "..."
 
 
 class StoreError(RuntimeError):

@@ -14,8 +14,7 @@ def he(k: int, x):
 
     Raises ValueError for a negative degree.
     """
-    if k < 0:
-        raise ValueError(f"degree {k}: Hermite polynomials have degree 0, 1, 2, ...")
+    _check(k)
     previous, current = x * 0 + 1, x
     if k == 0:
         return previous
@@ -25,5 +24,20 @@ def he(k: int, x):
 
 
 def normalised(k: int, x):
-    """h_k(x) = He_k(x) / sqrt(k!), of unit variance under the standard Gaussian (k >= 1)."""
-    return he(k, x) / math.sqrt(math.factorial(k))
+    """h_k(x) = He_k(x) / sqrt(k!), of unit variance under the standard Gaussian (k >= 1).
+
+    h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1): in single precision He_k itself overflows near k = 55.
+    Raises ValueError for a negative degree.
+    """
+    _check(k)
+    previous, current = x * 0 + 1.0, x * 1.0
+    if k == 0:
+        return previous
+    for j in range(1, k):
+        previous, current = current, (x * current - math.sqrt(j) * previous) / math.sqrt(j + 1)
+    return current
+
+
+def _check(k: int) -> None:
+    if k < 0:
+        raise ValueError(f"degree {k}: Hermite polynomials have degree 0, 1, 2, ...")

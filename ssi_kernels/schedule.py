@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ssi_kernels.errors import ConfigError
+from ssi_kernels.model.numbers import whole
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,7 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.kind not in ("per_decade", "every"):
             raise ConfigError("record", self.kind, "use per_decade or every")
-        if isinstance(self.n, bool) or int(self.n) != self.n or self.n < 1:
-            raise ConfigError(f"record.{self.kind}", self.n, "must be an integer of at least 1")
-        object.__setattr__(self, "n", int(self.n))
+        object.__setattr__(self, "n", whole(f"record.{self.kind}", self.n, 1))
 
     def steps(self, horizon: int) -> np.ndarray:
         """All recorded steps in [0, horizon], int64, increasing, starting with 0."""

@@ -19,23 +19,23 @@ class DriverError(RuntimeError):
 
 
 @contextmanager
-def one_line_errors(prefix: str = "ssi") -> Iterator[None]:
+def one_line_errors() -> Iterator[None]:
     """End the process as its error deserves: 2 for bad input, 1 for work that failed, 128 + n for a signal."""
     try:
         yield
     except ConfigError as error:
-        _end(f"{prefix}: {error}", BAD_INPUT)
+        _end(str(error), BAD_INPUT)
     except (StoreError, DriverError) as error:
-        _end(f"{prefix}: {error}", FAILED_WORK)
+        _end(str(error), FAILED_WORK)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        _end(f"{prefix}: {where}{error.strerror or error}", FAILED_WORK)
+        _end(f"{where}{error.strerror or error}", FAILED_WORK)
     except Stopped as stop:
         sys.exit(stop.exit_status)
     except KeyboardInterrupt:
-        _end(f"{prefix}: interrupted", 130)
+        _end("interrupted", 130)
 
 
 def _end(line: str, status: int) -> NoReturn:
-    print(" ".join(line.split()), file=sys.stderr)
+    print("ssi:", *line.split(), file=sys.stderr)
     sys.exit(status)

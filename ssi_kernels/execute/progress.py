@@ -27,6 +27,7 @@ class Progress:
         self._started = self._last = clock()
         self._done = self._failed = 0
         self._work_done = 0.0
+        self._said = ""
 
     def advance(self, *, done: int = 0, failed: int = 0, work: float = 0.0) -> None:
         """Add what a task has settled."""
@@ -40,9 +41,11 @@ class Progress:
             self.show()
 
     def show(self) -> None:
-        """Say the line now."""
-        self._last = self._clock()
-        self._say(self.line())
+        """Say the line now, unless it is the one that was said last."""
+        self._last, line = self._clock(), self.line()
+        if line != self._said:
+            self._say(line)
+        self._said = line
 
     def line(self) -> str:
         """`transition: 12/42 points, 0 failed, 3.1 points/s, 10 s left`."""

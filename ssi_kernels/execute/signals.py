@@ -28,10 +28,13 @@ def stop_signals() -> Iterator[Callable[[], None]]:
     """Turn the first SIGINT or SIGTERM into `Stopped` and ignore the following ones, so that the end is orderly.
 
     Yields a function that installs the handlers again: libraries such as Ray replace them when they start.
+    Ray also replaces an exception that a handler raises inside of it, hence the note of what was received.
     """
     before = {number: signal.getsignal(number) for number in _SIGNALS}
+    received: list[int] = []
 
     def stop(signum: int, _frame: FrameType | None) -> None:
+        received.append(signum)
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         raise Stopped(signum)
@@ -43,6 +46,10 @@ def stop_signals() -> Iterator[Callable[[], None]]:
     install()
     try:
         yield install
+    except BaseException:
+        if received:
+            raise Stopped(received[0]) from None
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

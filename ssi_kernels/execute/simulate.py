@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model import Model, starts
-from ssi_kernels.model.numbers import canonical_number, finite, whole
+from ssi_kernels.model.numbers import finite, whole
 from ssi_kernels.model.starts import Start
+from ssi_kernels.model.students import Student
 from ssi_kernels.schedule import Schedule
 from ssi_kernels.sweep import Point
 
@@ -23,8 +25,8 @@ def simulate(
     *,
     d: int,
     length: int,
-    learning_rate: float,
-    steps: int,
+    learning_rate: float | str | Mapping,
+    steps: int | str | Mapping,
     replicas: int = 16,
     seed: int = 0,
     kernel: str = "auto",
@@ -84,6 +86,8 @@ def point_of(
     decided,
 ) -> Point:
     """The point that these arguments describe, checked; the same identity as in a sweep."""
+    from ssi_kernels.sweep.rules import resolve_rate, resolve_steps
+
     if not isinstance(model, Model):
         raise ConfigError("model", model, "must be an ssi_kernels.Model")
     d, length = whole("d", d, 1), whole("length", length, 1)
@@ -98,24 +102,28 @@ def point_of(
         start=start,
         d=d,
         length=length,
-        learning_rate=canonical_number(_positive("learning_rate", learning_rate)),
-        seed=whole("seed", seed, 0),
+        learning_rate=_ruled("learning_rate", resolve_rate, learning_rate, model.student, d, length),
+        seed=whole("seed", seed, -(2**63)),
         kernel="reduced" if kernel == "auto" else kernel,
         dtype=dtype,
         schedule=_schedule(record),
         thresholds=_thresholds(threshold, d, length),
         decided=_fraction("decided", decided),
         stop=stop,
-        steps=whole("steps", steps, 1),
+        steps=_ruled("steps", resolve_steps, steps, model.student, d, length),
         replicas=whole("replicas", replicas, 1),
     )
 
 
-def _positive(key: str, value: object) -> float:
-    number = finite(key, value)
-    if number <= 0:
-        raise ConfigError(key, value, "must be positive")
-    return number
+def _ruled(key: str, resolve: Callable, written: object, student: Student, d: int, length: int):
+    """A learning rate or a horizon in any of the forms that a configuration knows."""
+    from ssi_kernels.sweep.pieces import KINDS
+    from ssi_kernels.sweep.rules import check_students, read_rule
+
+    with _within(key):
+        rule = read_rule(written)
+        check_students(rule, [(None, student.kind)], KINDS)
+        return resolve(rule, d, length, None, student.kind)
 
 
 def _fraction(key: str, value: object) -> float:
@@ -128,36 +136,37 @@ def _fraction(key: str, value: object) -> float:
 def _start(start: object, d: int, length: int) -> Start:
     if isinstance(start, Start):
         return start
-    if start == "random":
+    if isinstance(start, str) and start == "random":
         return starts.random()
     if not isinstance(start, Mapping) or not set(start) <= {"m", "e"}:
         raise ConfigError("start", start, 'use "random" or overlaps such as {"m": 0.1, "e": 0.0}')
-    return starts.overlaps(**{key: _evaluated(f"start.{key}", value, d, length) for key, value in start.items()})
+    m = _quantity("start.m", start.get("m", 0), d, length)
+    return starts.overlaps(m, [_quantity("start.e", x, d, length) for x in _entries("start.e", start.get("e", 0))])
 
 
-def _evaluated(key: str, value: object, d: int, length: int):
-    from ssi_kernels.sweep.quantities import evaluate, read_quantity
-
-    if isinstance(value, list | tuple):
-        return [_evaluated(f"{key}[{i}]", x, d, length) for i, x in enumerate(value)]
-    try:
-        return evaluate(read_quantity(value), d, length)
-    except ConfigError as error:
-        raise error.within(key) from None
-
-
-def _thresholds(threshold: object, d: int, length: int) -> tuple[float, ...]:
+def _thresholds(written: object, d: int, length: int) -> tuple[float, ...]:
     from ssi_kernels.sweep.thresholds import resolve
 
-    written = tuple(threshold) if isinstance(threshold, list | tuple) else (threshold,)
-    if not written:
-        raise ConfigError("threshold", threshold, "needs at least one value")
-    for i, value in enumerate(written):
-        _evaluated(f"threshold[{i}]", value, d, length)
-    try:
-        return tuple(sorted(resolve(written, d, length).values()))
-    except ConfigError as error:
-        raise error.within("threshold") from None
+    values = tuple(_quantity("threshold", x, d, length) for x in _entries("threshold", written))
+    with _within("threshold"):
+        return tuple(sorted(resolve(values, d, length).values()))
+
+
+def _entries(key: str, value: object) -> list:
+    """One value, or a non-empty list or array of them, as a list."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    entries = list(value) if isinstance(value, list | tuple) else [value]
+    if not entries:
+        raise ConfigError(key, value, "needs at least one value")
+    return entries
+
+
+def _quantity(key: str, value: object, d: int, length: int) -> int | float:
+    """A number, or text in d and L such as "2/sqrt(d)"."""
+    from ssi_kernels.sweep.quantities import evaluate, read_quantity
+
+    with _within(key):
+        return evaluate(read_quantity(value), d, length)
 
 
 def _schedule(record: object) -> Schedule:
@@ -169,3 +178,11 @@ def _schedule(record: object) -> Schedule:
         raise ConfigError("record", record, 'use {"per_decade": n} or {"every": n}')
     kind, n = next(iter(record.items()))
     return Schedule(kind, n)
+
+
+@contextmanager
+def _within(path: str) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:
+        raise error.within(path) from None

@@ -33,6 +33,11 @@ class Task:
         """Number of SGD steps, over all trajectories."""
         return self.lanes * (self.steps[1] - self.steps[0])
 
+    def halves(self) -> tuple[Task, Task]:
+        """The same work in two tasks, for a task of several points."""
+        middle = len(self.points) // 2
+        return replace(self, points=self.points[:middle]), replace(self, points=self.points[middle:])
+
     def one_by_one(self) -> tuple[Task, ...]:
         """The same work, a task for each point."""
         return tuple(replace(self, points=(point,)) for point in self.points)

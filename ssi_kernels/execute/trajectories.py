@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import xarray as xr
 
+from ssi_kernels.errors import Outcome
 from ssi_kernels.store import Segment
 from ssi_kernels.store.attributes import COORDINATES, VARIABLES
 from ssi_kernels.store.outcomes import Fate, end_of
@@ -24,12 +27,19 @@ def as_dataset(segment: Segment, point: Point) -> xr.Dataset:
         "step": segment.recorded,
         "threshold": np.array(point.thresholds),
     }
-    dataset = xr.Dataset(data, coordinates, {**segment.provenance, "learning_rate": point.learning_rate})
+    dataset = xr.Dataset(data, coordinates, _origin(segment, point))
     for name, attributes in {**COORDINATES, **VARIABLES}.items():
         if name in dataset.variables:
             dataset[name].attrs = attributes
-    dataset.attrs.pop("measured", None)
     return dataset
+
+
+def _origin(segment: Segment, point: Point) -> dict:
+    """Everything the numbers depend on: the point as JSON, versions, device, flags and commit."""
+    more = {"decided": point.decided, "steps": point.steps, "replicas": point.replicas}
+    configuration = {**point.canonical(), **more}
+    versions = {name: value for name, value in segment.provenance.items() if name != "measured"}
+    return {**versions, "configuration": json.dumps(configuration), "learning_rate": point.learning_rate}
 
 
 def _norm(m: np.ndarray, e: np.ndarray | None) -> np.ndarray:
@@ -42,20 +52,18 @@ def _fates(segment: Segment, point: Point) -> dict:
     fate = Fate(
         arrays["recovery_step"], arrays["diverged_step"], arrays["stop_step"], complete, np.array([point.steps])
     )
-    stopped = fate.stopped
-    final_m = np.where(stopped, arrays["stop_m"], arrays["m"][..., -1])
-    final_e = None
-    if "e" in arrays:
-        final_e = np.where(stopped[..., None], arrays["stop_e"], arrays["e"][:, :, -1])
-    outcome = fate.outcome()
-    recovered = outcome == 1
+    final_m = fate.final(arrays["m"][:, :, -1], arrays["stop_m"])
+    final_e = fate.final(arrays["e"][:, :, -1], arrays["stop_e"]) if "e" in arrays else None
+    outcome, dtype = fate.outcome(), arrays["m"].dtype
+    recovered = outcome == Outcome.RECOVERED
     fates = {
         "recovery_step": (("replica", "threshold"), np.where(recovered, arrays["recovery_step"], np.nan)[0]),
         "outcome": (("replica", "threshold"), outcome[0]),
         "end": ("replica", end_of(final_m, final_e, np.array([point.decided]), complete)[0]),
-        "final_m": ("replica", final_m[0]),
-        "final_step": ("replica", np.where(stopped, arrays["stop_step"], float(segment.recorded[-1]))[0]),
+        "final_m": ("replica", final_m[0].astype(dtype)),
+        "final_step": ("replica", fate.final(segment.recorded[None, -1:], arrays["stop_step"])[0]),
+        "observed_until": ("replica", fate.observed_until()[0]),
     }
     if final_e is not None:
-        fates["final_e"] = (("replica", "component"), final_e[0])
+        fates["final_e"] = (("replica", "component"), final_e[0].astype(dtype))
     return fates

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def perform(task: Task, store_root: Path, run: Callable[[Task, Path], Segment] | None = None) -> Performed:
-    """Simulate `task` and store its segment; after an exception, point by point.
+    """Simulate `task` and store its segment; after an exception, each half of its points apart, down to one.
 
     `run` is `ssi_kernels.execute.batch.run_task` unless a test says otherwise.
     """
@@ -33,8 +33,8 @@ def perform(task: Task, store_root: Path, run: Callable[[Task, Path], Segment] |
     except Exception as error:
         if len(task.points) == 1:
             return Performed(failures=(Failure.of(task.points[0], error),))
-        log.warning("a task of %d points raised %s: running them one by one", len(task.points), one_line(error))
-        return _together([perform(single, store_root, run) for single in task.one_by_one()])
+        log.warning("a task of %d points raised %s: running its halves", len(task.points), one_line(error))
+        return _together([perform(half, store_root, run) for half in task.halves()])
     return _store(segment, task, store_root)
 
 

@@ -7,6 +7,9 @@ import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import ModuleType
+
+import numpy as np
 
 from ssi_kernels.errors import ConfigError
 
@@ -15,7 +18,7 @@ _KEY = "target.callable"
 
 @dataclass(frozen=True)
 class Source:
-    """Where a function is, and a digest of its source text.
+    """Where a function is, and a digest of its source text and of the values it carries along.
 
     Only the reference travels to workers for `module:function`; a function object travels itself.
     """
@@ -33,15 +36,17 @@ class Source:
         """0 for a scalar label, 2 for an (L, L) matrix. Raises ConfigError for anything else."""
         import jax
 
+        function = self.load()
         try:
-            shape = jax.eval_shape(self.load(), jax.ShapeDtypeStruct((length,), "float32")).shape
-        except ConfigError:
-            raise
+            label = jax.eval_shape(function, jax.ShapeDtypeStruct((length,), "float32"))
         except Exception as error:
-            reason = f"cannot be traced by JAX at length {length}: {type(error).__name__}: {str(error)[:200]}"
-            raise ConfigError(_KEY, self.reference, reason) from None
-        if shape not in ((), (length, length)):
-            raise ConfigError(_KEY, self.reference, f"returns shape {shape}; it must return () or ({length}, {length})")
+            reason = f"{type(error).__name__}: {str(error).partition('. ')[0][:200]}"
+            raise ConfigError(_KEY, self.reference, f"cannot be traced by JAX at length {length}: {reason}") from None
+        shape = getattr(label, "shape", None)
+        if shape not in ((), (length, length)) or label.dtype.kind == "c":
+            returned = type(label).__name__ if shape is None else f"{label.dtype} of shape {shape}"
+            remedy = f"it must return a real number, shape (), or a matrix, shape ({length}, {length})"
+            raise ConfigError(_KEY, self.reference, f"returns {returned}; {remedy}")
         return len(shape)
 
     def canonical(self) -> dict:
@@ -54,7 +59,8 @@ def find(function: Callable | str, version: str | None = None) -> Source:
         return Source(function, _digest(_import(function), function, version), _text(version))
     if not callable(function):
         raise ConfigError(_KEY, function, 'must be a function or text such as "mymodule:myfunction"')
-    reference = f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', repr(function))}"
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    reference = f"{getattr(function, '__module__', '?')}:{name}"
     return Source(reference, _digest(function, reference, version), _text(version), function)
 
 
@@ -70,18 +76,60 @@ def _import(reference: str) -> Callable:
         found = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(_KEY, reference, f"cannot be imported ({error}); is its folder on PYTHONPATH?") from None
+    except Exception as error:
+        reason = f"cannot be imported ({type(error).__name__}: {error}); is its folder on PYTHONPATH?"
+        raise ConfigError(_KEY, reference, reason) from None
     if not callable(found):
         raise ConfigError(_KEY, reference, "is not a function")
     return found
 
 
-def _digest(function: Callable, reference: str, version) -> str:
+def _digest(function: Callable, reference: str, version: object) -> str:
+    """16 hex digits of the function's source text and of the values it carries along.
+
+    Raises ConfigError where these do not identify it, and there is no `version` to do so.
+    """
+    inner = inspect.unwrap(function)
+    text, carried = _source(function), _carried(inner)
+    lacking = _lacking(inner, text, carried)
+    if lacking and version is None:
+        raise ConfigError(_KEY, reference, f"{lacking}; give a `version` to identify it")
+    values = [f"{name}={_shown(value)}" for name, value in carried.items() if not isinstance(value, ModuleType)]
+    return hashlib.sha256("\n".join([text, *values]).encode()).hexdigest()[:16]
+
+
+def _source(function: Callable) -> str:
     try:
-        text = inspect.getsource(function)
+        return inspect.getsource(function)
     except (OSError, TypeError):
-        if version is None:
-            raise ConfigError(_KEY, reference, "has no source to identify it; give a `version`") from None
-        text = ""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return ""
+
+
+def _carried(function: Callable) -> dict[str, object]:
+    """Values of default arguments and of an enclosing function, which the source text does not show."""
+    if not inspect.isfunction(function):
+        return {}
+    defaults = dict(enumerate(function.__defaults__ or ())) | (function.__kwdefaults__ or {})
+    return {f"default {key}": value for key, value in defaults.items()} | inspect.getclosurevars(function).nonlocals
+
+
+def _shown(value: object) -> str | None:
+    """Text that tells numbers, texts and arrays of them apart; None for anything else."""
+    if value is None or isinstance(value, ModuleType):
+        return repr(value)
+    try:
+        array = np.asarray(value)
+    except Exception:
+        return None
+    return repr(array.tolist()) if array.dtype.kind in "biufcSU" else None
+
+
+def _lacking(function: Callable, text: str, carried: dict[str, object]) -> str:
+    """Why the function cannot be told from others by its text and the values it carries; empty where it can."""
+    if not text:
+        return "has no source text"
+    if unknown := [name for name, value in carried.items() if _shown(value) is None]:
+        return f"uses {', '.join(unknown)}, which is neither a number nor an array"
+    if getattr(function, "__name__", "") == "<lambda>" and text.count("lambda") > 1:
+        return "shares its source text with another lambda"
+    return ""

@@ -14,8 +14,6 @@ from ssi_kernels.errors import ConfigError
 from ssi_kernels.model.numbers import canonical_number, vector
 from ssi_kernels.model.numbers import matrix as checked_matrix
 
-NAMED = ("none", "opposite-pair", "alternating", "explicit")
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -29,6 +27,15 @@ class Encoding:
     def is_none(self) -> bool:
         return self.name == "none" and self.injected is None
 
+    @property
+    def shown(self) -> object:
+        """The encoding as a configuration would write it, for error messages."""
+        pattern = self.name if self.rows is None else [list(row) for row in self.rows]
+        if self.injected is None:
+            return pattern
+        given = {"pattern": pattern, "injected": list(self.injected)}
+        return given if self.name != "none" else {"injected": given["injected"]}
+
     def rank(self, length: int) -> int:
         """Number r of directions p_k."""
         return self.matrix(length).shape[1]
@@ -41,8 +48,8 @@ class Encoding:
             return (-1.0) ** np.arange(length)[:, None]
         rows = ((1.0,), (-1.0,)) if self.name == "opposite-pair" else self.rows
         if len(rows) != length:
-            shown = self.name if self.rows is None else [list(r) for r in rows]
-            raise ConfigError("encoding", shown, f"has {len(rows)} positions, but the sequence has length {length}")
+            remedy = f"has {len(rows)} positions, but the sequence has length {length}; give a pattern of {length} rows"
+            raise ConfigError("encoding", self.shown, remedy if self.rows else f"{remedy}, or alternating")
         return np.array(rows)
 
     def shift(self, length: int) -> np.ndarray:
@@ -50,7 +57,7 @@ class Encoding:
         if self.injected is None:
             return np.zeros(length)
         if len(self.injected) != length:
-            remedy = f"has {len(self.injected)} positions, but the sequence has length {length}"
+            remedy = f"has {len(self.injected)} numbers, but the sequence has length {length}; give {length}"
             raise ConfigError("encoding.injected", list(self.injected), remedy)
         return np.array(self.injected)
 

@@ -49,8 +49,9 @@ class Model:
         self.target.check(length, self.encoding)
         self._check_shapes(length)
         if d < self.least_dimension(length):
-            remedy = f"is too small: the model has {self.rank(length) + 1} fixed directions, so d must be at least "
-            raise ConfigError("d", d, f"{remedy}{self.least_dimension(length)}")
+            fixed = "w*" if self.rank(length) == 0 else f"w* and {self.rank(length)} of the encoding"
+            remedy = f"must be at least {self.least_dimension(length)}, to leave w a direction beside {fixed}"
+            raise ConfigError("d", d, remedy)
         if start is not None:
             start.check(self, length)
 
@@ -58,7 +59,7 @@ class Model:
         self.encoding.matrix(length)
         self.encoding.shift(length)
         if self.student.is_untied and not self.encoding.is_none:
-            raise ConfigError("encoding", self.encoding.name, "untied students take no encoding; use none")
+            raise ConfigError("encoding", self.encoding.shown, "untied students take no encoding; use none")
 
     def _check_shapes(self, length: int) -> None:
         matrix_target, matrix_student = self.target.is_matrix(length), self.student.is_matrix

@@ -17,19 +17,36 @@ def canonical_number(x: float) -> int | float:
 
 
 def finite(key: str, value: object) -> float:
-    """`value` as a float. Raises ConfigError where it is not a finite real number."""
-    number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
-    if isinstance(number, bool) or not isinstance(number, Real) or not math.isfinite(number):
+    """`value` as a float at 12 significant digits. Raises ConfigError where it is not a finite real number."""
+    try:
+        number = float(canonical_number(_real(value)))
+    except (TypeError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
         raise ConfigError(key, value, "must be a finite number")
-    return float(number)
+    return number
 
 
 def whole(key: str, value: object, least: int) -> int:
-    """`value` as an integer of at least `least`; 64.0 counts, 64.5 does not."""
-    number = finite(key, value)
-    if not number.is_integer() or number < least:
+    """`value` as an integer in [least, 2**63), all digits kept; 64.0 counts, 64.5 does not. Raises ConfigError."""
+    try:
+        number = _real(value)
+        exact = int(number)
+    except (TypeError, ValueError, OverflowError):
+        number, exact = math.nan, least
+    if exact != number or exact < least:
         raise ConfigError(key, value, f"must be an integer of at least {least}")
-    return int(number)
+    if exact >= 2**63:
+        raise ConfigError(key, value, "must be below 2**63")
+    return exact
+
+
+def _real(value: object) -> Real:
+    """A real number, also out of an array without dimensions. Raises TypeError for anything else, booleans included."""
+    number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise TypeError(f"{type(value).__name__} is not a real number")
+    return number
 
 
 def vector(key: str, values: object) -> tuple[float, ...]:

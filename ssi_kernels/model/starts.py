@@ -30,21 +30,23 @@ class Start:
 
     def check(self, model: Model, length: int) -> None:
         """Raises ConfigError where the overlaps do not fit the model."""
-        rank = model.encoding.rank(length)
-        used = len(self.e) if any(self.e) else 0
+        rank, used = model.rank(length), len(self._trimmed)
+        if used and not rank:
+            raise ConfigError("start.e", list(self.e), "must be 0: the model has no encoding")
         if used > rank:
-            raise ConfigError(
-                "start.e", list(self.e), f"has {len(self.e)} components, but the encoding has rank {rank}"
-            )
+            remedy = f"has {used} components, but the encoding has {rank}; give at most {rank}"
+            raise ConfigError("start.e", list(self.e), remedy)
+
+    @property
+    def _trimmed(self) -> tuple[float, ...]:
+        """e without its trailing zeros."""
+        return self.e[: max((k + 1 for k, x in enumerate(self.e) if x), default=0)]
 
     def canonical(self) -> dict | str:
         """What identifies the start; trailing zeros of e do not count."""
         if self.random:
             return "random"
-        e = [canonical_number(x) for x in self.e]
-        while e and e[-1] == 0:
-            e.pop()
-        return {"m": canonical_number(self.m), "e": e}
+        return {"m": canonical_number(self.m), "e": [canonical_number(x) for x in self._trimmed]}
 
 
 def random() -> Start:
@@ -56,6 +58,6 @@ def overlaps(m: float = 0.0, e=0.0) -> Start:
     """Exact overlaps. Raises ConfigError where m^2 + |e|^2 > 1."""
     m = finite("start.m", m)
     e = vector("start.e", e) if isinstance(e, list | tuple) or getattr(e, "ndim", 0) else (finite("start.e", e),)
-    if math.fsum([m * m, *(x * x for x in e)]) > 1 + 1e-12:
-        raise ConfigError("start", {"m": m, "e": e[0] if len(e) == 1 else list(e)}, "needs m^2 + |e|^2 <= 1")
+    if math.fsum([m * m, *(x * x for x in e)]) > 1 + 1e-11:
+        raise ConfigError("start", {"m": m, "e": e[0] if len(e) == 1 else list(e)}, "must satisfy m^2 + |e|^2 <= 1")
     return Start(random=False, m=m, e=e)

@@ -71,10 +71,14 @@ class _Reduced(Student):
         for side in ("a_left", "a_right"):
             value = getattr(self, side)
             if (value is not None) != (self.reduction == "projection"):
-                word = "is needed by" if value is None else "is only for"
-                raise ConfigError(f"student.{side}", value, f"{word} reduction: projection")
+                remedy = "is only for reduction: projection; leave it out"
+                if value is None:
+                    remedy = "is needed by reduction: projection; give one number per position"
+                raise ConfigError(f"student.{side}", value, remedy)
             if value is not None:
                 object.__setattr__(self, side, vector(f"student.{side}", value))
+                if not any(getattr(self, side)):
+                    raise ConfigError(f"student.{side}", value, "is zero, and f would be constant; choose another")
 
     @property
     def is_matrix(self) -> bool:
@@ -88,7 +92,7 @@ class _Reduced(Student):
         for side in ("a_left", "a_right"):
             value = getattr(self, side)
             if value is not None and len(value) != length:
-                remedy = f"has {len(value)} entries, but the sequence has length {length}"
+                remedy = f"has {len(value)} numbers, but the sequence has length {length}; give {length}"
                 raise ConfigError(f"student.{side}", list(value), remedy)
 
     def scores(self, z):

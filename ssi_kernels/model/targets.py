@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,13 +11,14 @@ import numpy as np
 
 from ssi_kernels import expressions
 from ssi_kernels.errors import ConfigError
+from ssi_kernels.grammar import MAX_DEGREE
 from ssi_kernels.hermite import normalised
 from ssi_kernels.model import callables
 from ssi_kernels.model.numbers import canonical_number, finite, matrix, whole
 from ssi_kernels.model.softmax import outer, softmax_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ssi_kernels.model.encodings import Encoding
 
@@ -93,15 +95,17 @@ class _TwoFeature(Target):
         if self.pattern is None:
             b = encoding.matrix(length)
             if b.shape[1] != 1:
-                remedy = f"is needed: the encoding has rank {b.shape[1]}, so give one column such as [[1], [-1]]"
+                remedy = f"is needed where the encoding has {b.shape[1]} columns: give one column such as [[1], [-1]]"
                 raise ConfigError("target.pattern", None, remedy)
             return b[:, 0]
         if len(self.pattern) != length:
-            remedy = f"has {len(self.pattern)} positions, but the sequence has length {length}"
+            remedy = f"has {len(self.pattern)} positions, but the sequence has length {length}; give {length} rows"
             raise ConfigError("target.pattern", [list(r) for r in self.pattern], remedy)
         return np.array(self.pattern)[:, 0]
 
     def check(self, length: int, encoding: Encoding) -> None:
+        if length < 2:
+            raise ConfigError("length", length, f"the target {self.family} is constant over one token; use length 2 or more")
         self.column(length, encoding)
 
     def canonical(self, length: int, encoding: Encoding) -> dict:
@@ -153,8 +157,8 @@ class Hermite(Target):
 
     def __post_init__(self) -> None:
         sie = whole("sie", self.sie, 1)
-        if sie > expressions.MAX_DEGREE:
-            raise ConfigError("sie", self.sie, f"may be at most {expressions.MAX_DEGREE}")
+        if sie > MAX_DEGREE:
+            raise ConfigError("sie", self.sie, f"may be at most {MAX_DEGREE}")
         object.__setattr__(self, "sie", sie)
 
     def canonical(self, length: int, encoding: Encoding) -> dict:
@@ -172,19 +176,26 @@ class Expression(Target):
     family: ClassVar[str] = "expression"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", expressions.normalise(self.text))
+        with _inside_target():
+            object.__setattr__(self, "text", expressions.normalise(self.text))
 
     def check(self, length: int, encoding: Encoding) -> None:
-        try:
+        with _inside_target():
             expressions.to_sympy(self.text, length)
-        except ConfigError as error:
-            raise error.within("target") from None
 
     def canonical(self, length: int, encoding: Encoding) -> dict:
         return {"family": self.family, "expression": self.text}
 
     def labeller(self, length, encoding, parameters):
         return expressions.to_jax(self.text, length)
+
+
+@contextmanager
+def _inside_target() -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:
+        raise error.within("target") from None
 
 
 @dataclass(frozen=True)
@@ -208,7 +219,12 @@ class FromCallable(Target):
         from jax import numpy as jnp
 
         function = jax.vmap(self.source.load(), in_axes=-1, out_axes=-1)
-        return lambda z: jnp.asarray(function(z), z.dtype)
+
+        def label(z):
+            y = function(z.reshape(length, -1))
+            return jnp.asarray(y.reshape(*y.shape[:-1], *z.shape[1:]), z.dtype)
+
+        return label
 
 
 def positional_semantic(omega: float, a: float, pattern=None) -> PositionalSemantic:
@@ -230,7 +246,7 @@ def hermite(sie: int) -> Hermite:
 
 
 def expression(text: str) -> Expression:
-    """A target given as text, such as "sum(He2(z))/sqrt(2)". Raises ConfigError where it does not parse."""
+    """A target given as text, such as "sum(He2(z))/sqrt(2)". Raises ConfigError where it is not an expression."""
     return Expression(text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import optimize, stats
@@ -57,8 +57,14 @@ class _Logistic:
         """Negative log-likelihood, less that of a fraction of its own at every x: at least 0."""
         odds = self.sign * (half - self.x) * _LOG_ODDS_90_TO_10 * np.exp(-log_width)
         failures = self.trials - self.successes
-        best = xlogy(self.successes, self.successes / self.trials) + xlogy(failures, failures / self.trials)
-        return float((best - self.successes * log_expit(odds) - failures * log_expit(-odds)).sum())
+        return self._best_possible - float((self.successes * log_expit(odds) + failures * log_expit(-odds)).sum())
+
+    @cached_property
+    def _best_possible(self) -> float:
+        """Log-likelihood of a fraction of its own at every x."""
+        failures = self.trials - self.successes
+        each = xlogy(self.successes, self.successes / self.trials) + xlogy(failures, failures / self.trials)
+        return float(each.sum())
 
     @property
     def log_widths(self) -> tuple[float, float]:
@@ -82,26 +88,27 @@ class _Logistic:
 
     def best(self) -> tuple[float, float, float]:
         """Smallest loss, and its half and log width."""
-        grid = np.linspace(*self.log_widths, 40)
-        at = int(np.argmin([self.over_half(log_width)[0] for log_width in grid]))
-        around = grid[max(at - 1, 0)], grid[min(at + 1, grid.size - 1)]
-        loss, log_width = _least(lambda value: self.over_half(value)[0], around)
+        loss, log_width = _least(lambda value: self.over_half(value)[0], self.log_widths)
         return loss, self.over_half(log_width)[1], log_width
 
     def dispersion(self, loss: float) -> float:
-        """max(1, deviance / degrees of freedom), counting only the x that have both successes and failures."""
-        mixed = int(((self.successes > 0) & (self.successes < self.trials)).sum())
-        return max(1.0, 2.0 * loss / (mixed - 2)) if mixed > 2 else 1.0
+        """Deviance per degree of freedom where it rejects the curve at the 5 % level, else 1.
+
+        Only the x that have both successes and failures count as degrees of freedom.
+        """
+        degrees = int(((self.successes > 0) & (self.successes < self.trials)).sum()) - 2
+        rejected = degrees > 0 and stats.chi2.sf(2.0 * loss, degrees) < 0.05
+        return 2.0 * loss / degrees if rejected else 1.0
 
 
 def crossing(x: np.ndarray, successes: np.ndarray, trials: np.ndarray) -> Crossing:
     """Where the fraction of successes crosses one half along x.
 
-    Maximum likelihood of a logistic curve in x, with intervals from the profile likelihood,
-    2 (l_max - l_profile) <= 3.84 phi. The dispersion phi = max(1, deviance / (k - 2)), with k the number of x that have
-    both successes and failures, widens the intervals where the fraction does not follow a logistic curve. If there is no such x (a
-    step), the crossing is only known to lie between two neighbouring x: these are the interval and their middle the
-    estimate, and the width has an upper bound only.
+    Maximum likelihood of a logistic curve in x, with intervals from the profile likelihood, which hold every value with
+    2 (l_max - l_profile) <= 3.84 phi. The dispersion phi is the deviance per degree of freedom where the fraction does
+    not follow a logistic curve, else 1. If no x has both successes and failures (a step), the crossing is only known
+    to lie between two neighbouring x: these are the interval and their middle the estimate, and the width has an upper
+    bound only.
 
     Args:
         x: (n,) positions. successes, trials: (n,) counts; positions without trials are ignored.
@@ -167,6 +174,7 @@ def _of_curve(curve: _Logistic) -> Crossing:
     widths = np.exp([_edge(lambda v: curve.over_half(v)[0], log_width, end, level) for end in curve.log_widths])
     if widths[0] == 0.0:
         reason = "the width has an upper bound only: too few values of omega inside the transition"
+        half = curve.over_half(curve.log_widths[0])[1]
         return Crossing((half, *halves), (np.nan, 0.0, float(widths[1])), reason, dispersion)
     return Crossing((half, *halves), (float(np.exp(log_width)), *map(float, widths)), "", dispersion)
 
@@ -177,10 +185,11 @@ def _edge(profile: Callable[[float], float], inside: float, limit: float, level:
         return float(np.copysign(np.inf, limit - inside))
     if profile(inside) >= level:
         return inside
-    return float(optimize.brentq(lambda value: profile(value) - level, inside, limit, xtol=1e-10, rtol=1e-8))
+    return float(optimize.brentq(lambda value: profile(value) - level, inside, limit, xtol=1e-9 * abs(limit - inside)))
 
 
 def _least(function: Callable[[float], float], bounds: tuple[float, float]) -> tuple[float, float]:
     """Smallest value of a unimodal function on an interval, and where."""
-    result = optimize.minimize_scalar(function, bounds=bounds, method="bounded", options={"xatol": 1e-8})
+    tolerance = 1e-7 * (bounds[1] - bounds[0])
+    result = optimize.minimize_scalar(function, bounds=bounds, method="bounded", options={"xatol": tolerance})
     return float(result.fun), float(result.x)

@@ -48,7 +48,8 @@ def gather(block: Block, layout: Layout, index: SegmentIndex, failures: Mapping[
         try:
             values = _Values(block, layout, coverages, failures)
         except UnreadableSegment as error:
-            damaged.append(index.set_aside(error.path, error))
+            damaged.append(str(error))
+            index.forget(error.path)
             continue
         return BlockValues(values.trajectories(), values.recovery(), values.provenance, damaged)
 
@@ -139,17 +140,11 @@ class _Values:
         """Outcomes, final values and ends."""
         fate = Fate(self._recovery_step, self._diverged_step, self._stop_step, self._complete, self._horizon)
         self._outcome, self._observed = fate.outcome(), fate.observed_until()
-        cells = np.arange(len(self._last))
-        final_m = self._m[cells, :, self._last].astype(float)
-        final_e = self._e[cells, :, self._last].astype(float)
-        final_step = np.where(self._complete, self._layout.steps[self._last][:, None], np.nan)
-        stopped, diverged = fate.stopped, fate.diverged
-        final_m[stopped], final_e[stopped] = self._stop_m[stopped], self._stop_e[stopped]
-        final_step[stopped] = self._stop_step[stopped]
-        for final in (final_m, final_e, final_step):
-            final[diverged] = np.nan
-        self._final_m, self._final_e, self._final_step = final_m, final_e, final_step
-        self._end = end_of(final_m, final_e, self._decided, self._complete)
+        cells, last = np.arange(len(self._last)), self._last
+        self._final_m = fate.final(self._m[cells, :, last], self._stop_m)
+        self._final_e = fate.final(self._e[cells, :, last], self._stop_e)
+        self._final_step = fate.final(self._layout.steps[last][:, None], self._stop_step)
+        self._end = end_of(self._final_m, self._final_e, self._decided, self._complete)
 
     def trajectories(self) -> dict[str, np.ndarray]:
         """The block's variables of `trajectories.zarr`."""

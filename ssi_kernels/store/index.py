@@ -52,8 +52,8 @@ class SegmentIndex:
     def refresh(self) -> list[str]:
         """Brings the index up to date with the folder and saves it, if the folder lets itself be written.
 
-        Reads only segments it does not know or whose size changed, forgets those that are gone, and renames
-        damaged ones to `<name>.corrupt`. Returns one line for each file set aside or left alone, which it
+        Reads only segments it does not know or whose size changed, and forgets those that are gone. Damaged
+        ones are renamed to `<name>.corrupt`. Returns one line for each file set aside or left alone, which it
         also logs. Foreign files are never touched. Raises StoreError when the folder cannot be read.
         """
         known = self._load() if self._entries is None else self._entries
@@ -77,21 +77,11 @@ class SegmentIndex:
             self._places = self._by_point()
         return [self._piece(name, row) for name, row in self._places.get(point_id, ())]
 
-    def set_aside(self, path: Path, cause: object) -> str:
-        """Renames a damaged segment to `<name>.corrupt`, forgets it, and returns the line it logs.
-
-        In a folder that cannot be written the file stays, and is only forgotten.
-        """
-        line = f"{cause}; set aside as {path.name}.corrupt"
-        try:
-            os.replace(path, path.with_name(f"{path.name}.corrupt"))
-        except OSError:
-            line = f"{cause}; taken as absent"
+    def forget(self, path: Path) -> None:
+        """Takes a segment that turned out damaged as absent."""
         if self._entries is not None:
             self._entries.pop(path.relative_to(self.root).as_posix(), None)
             self._places = None
-        _LOG.warning(line)
-        return line
 
     def _segments_on_disk(self) -> Iterator[tuple[str, int]]:
         """Name relative to the root and size of every file that is named like a segment; clears stale writes."""
@@ -109,9 +99,7 @@ class SegmentIndex:
         path = self.root / name
         try:
             return _Entry(size, read_heading(path))
-        except UnreadableSegment as error:
-            warnings.append(self.set_aside(path, error))
-        except UnknownSegment as error:
+        except (UnreadableSegment, UnknownSegment) as error:
             _LOG.warning(str(error))
             warnings.append(str(error))
         except StoreError:

@@ -52,6 +52,15 @@ class Fate:
         until = np.fmin(np.fmin(self.diverged_step, self.stop_step), self.horizon[:, None])
         return np.where(self.complete, until, np.nan)
 
+    def final(self, at_horizon: np.ndarray, at_stop: np.ndarray) -> np.ndarray:
+        """Final values, (point, replica, ...) float64: at the last recording, or at the stop of a replica.
+
+        NaN where a replica diverged or was not run.
+        """
+        aligned = (slice(None), slice(None), *(None,) * (at_horizon.ndim - 2))
+        values = np.where(self.stopped[aligned], at_stop, at_horizon).astype(float)
+        return np.where((self.complete & ~self.diverged)[aligned], values, np.nan)
+
 
 def end_of(m: np.ndarray, e: np.ndarray | None, decided: np.ndarray, complete: np.ndarray) -> np.ndarray:
     """Where each replica ended, int8 of `End`, (point, replica).

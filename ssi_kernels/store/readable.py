@@ -8,16 +8,20 @@ import numpy as np
 import xarray as xr
 
 from ssi_kernels.errors import End, Outcome, Status, StoreError
-from ssi_kernels.store.marker import changed_files
+from ssi_kernels.store.marker import changed_files, read_marker
 
 
 def open_trajectories(path: str | Path) -> xr.Dataset:
     """`trajectories.zarr`, lazily, with one dask chunk a shard, that is a (d, length).
 
-    `status` is verified (`verify_complete`), which reads the trajectories when it is computed. Raises
-    StoreError, one line, where there is no dataset or it is damaged beyond lost chunks.
+    Where a file is gone, or nothing tells which files there were, `status` is verified (`verify_complete`),
+    which reads the trajectories when it is computed. Raises StoreError, one line, where there is no dataset or it
+    is damaged beyond lost chunks.
     """
-    return verify_complete(_open(Path(path), like="m"))
+    path = Path(path)
+    dataset = _open(path, like="m")
+    whole = read_marker(path.parent) is not None and not changed_files(path.parent)
+    return dataset if whole else verify_complete(dataset)
 
 
 def open_recovery(path: str | Path) -> xr.Dataset:

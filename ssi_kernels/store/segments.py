@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,14 +35,15 @@ Range = tuple[int, int]
 
 
 class UnreadableSegment(StoreError):
-    """A segment's bytes are not those that were written; `path` is its file."""
+    """A segment's bytes are not those that were written; `path` is where its file was, or still is."""
 
-    def __init__(self, path: Path, cause: str):
-        self.path, self.cause = path, cause
-        super().__init__(path, cause)
+    def __init__(self, path: Path, cause: str, is_aside: bool):
+        self.path, self.cause, self.is_aside = path, cause, is_aside
+        super().__init__(path, cause, is_aside)
 
     def __str__(self) -> str:
-        return f"{self.path}: damaged segment ({self.cause}): run again to compute it anew"
+        what = f"set aside as {self.path.name}.corrupt" if self.is_aside else "taken as absent"
+        return f"{self.path}: damaged segment ({self.cause}): {what}: run again to compute it anew"
 
 
 class UnknownSegment(StoreError):
@@ -116,8 +118,8 @@ def write_segment(root: str | Path, segment: Segment) -> Path:
 def read_segment(path: str | Path, variables: Iterable[str] | None = None) -> Segment:
     """Reads a segment; with `variables`, only those of them that it has.
 
-    Raises UnreadableSegment (a StoreError) for a damaged file and StoreError when the file is not there or
-    cannot be opened.
+    A damaged file is renamed to `<name>.corrupt`, so that its content counts as missing from then on, and
+    UnreadableSegment (a StoreError) raised. Raises StoreError when the file is not there or cannot be opened.
     """
     with _opened(path) as (archive, attributes):
         names = attributes["arrays"]
@@ -153,9 +155,18 @@ def _opened(path: str | Path) -> Iterator[tuple[Archive, dict]]:
                 raise UnknownSegment(f"{path}: not a segment that this version of ssi-kernels knows: left alone")
             yield archive, attributes
     except DamagedArchive as error:
-        raise UnreadableSegment(Path(path), str(error)) from error
+        raise UnreadableSegment(Path(path), str(error), _set_aside(Path(path))) from error
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _set_aside(path: Path) -> bool:
+    """Renames a damaged file; False where the folder cannot be written."""
+    try:
+        os.replace(path, path.with_name(f"{path.name}.corrupt"))
+    except OSError:
+        return False
+    return True
 
 
 def _attributes(segment: Segment) -> dict:

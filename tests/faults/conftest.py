@@ -43,8 +43,9 @@ def misbehave(length):
         os.kill(os.getpid(), signal.SIGKILL)
     if (HERE / f"raise-{length}").exists():
         raise FloatingPointError(f"no label at length {length}")
-    if (HERE / f"sleep-{length}").exists():
-        time.sleep(2)
+    deadline = time.monotonic() + 60
+    while (HERE / f"hold-{length}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
 '''
 
 DRIVE = """
@@ -68,6 +69,7 @@ class Project:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        self.drivers: list[subprocess.Popen] = []
         (folder / "trouble.py").write_text(TROUBLE)
         self.configure(length=[1, 2, 3, 4])
 
@@ -84,6 +86,10 @@ class Project:
         for name in names:
             (self.folder / name).touch()
 
+    def cure(self, *names: str) -> None:
+        for name in names:
+            (self.folder / name).unlink()
+
     def tried(self, length: int) -> int:
         """How often a worker traced the target at this length since the last call."""
         path = self.folder / f"tried-{length}"
@@ -93,7 +99,7 @@ class Project:
 
     def start(self, *prefix: str, **environment: str) -> subprocess.Popen:
         """A driver, in a process group of its own as a shell would start it."""
-        return subprocess.Popen(
+        driver = subprocess.Popen(
             [*prefix, sys.executable, "-c", DRIVE],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": f"{ROOT}:{self.folder}", **environment},
@@ -102,6 +108,8 @@ class Project:
             text=True,
             start_new_session=True,
         )
+        self.drivers.append(driver)
+        return driver
 
     def run(self, *prefix: str, **environment: str) -> tuple[int, str, str]:
         """Status, standard output and standard error of a whole driver."""
@@ -117,8 +125,8 @@ class Project:
         lacking = {item.point.length for item in self.placed.missing()}
         return {point.length for point in self.placed.grid.points} - lacking
 
-    def wait_for_segment(self) -> None:
-        wait_until(lambda: any((self.folder / "results/store").glob("*/*.zarr.zip")))
+    def wait_for_segments(self, count: int) -> None:
+        wait_until(lambda: len(list((self.folder / "results/store").glob("*/*.zarr.zip"))) == count)
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
@@ -138,5 +146,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "trouble", raising=False)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    yield Project(tmp_path)
+    project = Project(tmp_path)
+    yield project
+    for driver in project.drivers:
+        driver.kill()
+        driver.wait()
+        driver.stdout.close()
+        driver.stderr.close()
     sys.modules.pop("trouble", None)

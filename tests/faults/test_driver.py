@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 
 import psutil
@@ -17,13 +18,11 @@ from ssi_kernels.store import read_segment
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
 
 
-def ray_processes(driver_pid: int) -> list[psutil.Process]:
+def processes_of(driver_pid: int) -> list[psutil.Process]:
     """Processes of the driver's session that still run."""
     found = []
     for process in psutil.process_iter(["pid", "status", "cmdline"]):
         try:
-            import os
-
             if os.getsid(process.pid) == driver_pid and process.info["status"] != psutil.STATUS_ZOMBIE:
                 found.append(process)
         except (ProcessLookupError, psutil.NoSuchProcess):
@@ -47,10 +46,9 @@ def test_dead_workers_and_raising_points(project):
     failed = json.loads((project.placed.folder / FILE).read_text())
     assert sorted(entry["coords"]["length"] for entry in failed.values()) == [3, 4]
     assert any("FloatingPointError" in entry["traceback"] for entry in failed.values())
-    assert sessions() == before
+    assert sessions() <= before
 
-    for name in ("kill-3", "raise-4"):
-        (project.folder / name).unlink()
+    project.cure("kill-3", "raise-4")
     project.tried(1), project.tried(2)
     status, out, err = project.run()
     assert (status, out) == (0, "2 True\n")
@@ -66,18 +64,19 @@ def test_dead_workers_and_raising_points(project):
 @pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_the_driver_in_an_orderly_way(project, number, status):
     """Ctrl-C and SIGTERM: no process and no session folder is left, and the message says how to go on."""
-    project.trouble("sleep-1", "sleep-2", "sleep-3", "sleep-4")
+    project.trouble("hold-1", "hold-2")
     before = sessions()
     driver = project.start()
-    project.wait_for_segment()
+    project.wait_for_segments(2)
     driver.send_signal(number)
     out, err = driver.communicate(timeout=60)
     assert driver.returncode == status
     assert f"stopped by {signal.Signals(number).name}: " in err and "run again to continue" in err
-    assert f"{len(project.lengths_stored())} of 4 points are stored" in err
+    assert project.lengths_stored() == {3, 4}
+    assert "2 of 4 points are stored" in err
     assert "Traceback" not in err
-    assert sessions() == before
-    wait_until(lambda: not ray_processes(driver.pid), 20)
+    assert sessions() <= before
+    wait_until(lambda: not processes_of(driver.pid), 20)
 
 
 def test_a_killed_driver_leaves_nothing_to_clean_up(project):
@@ -85,18 +84,17 @@ def test_a_killed_driver_leaves_nothing_to_clean_up(project):
 
     Case 39: while the driver runs, a second one says why it cannot.
     """
-    project.trouble("sleep-1", "sleep-2", "sleep-3", "sleep-4")
+    project.trouble("hold-1", "hold-2")
     driver = project.start()
-    project.wait_for_segment()
+    project.wait_for_segments(2)
     status, out, err = project.run()
     assert status == 1
     assert f"pid {driver.pid}" in err and "another driver" in err and err.count("\n") == 1
     driver.kill()
     driver.communicate()
-    assert 1 <= len(project.lengths_stored()) < 4
+    assert project.lengths_stored() == {3, 4}
 
-    for length in range(1, 5):
-        (project.folder / f"sleep-{length}").unlink()
+    project.cure("hold-1", "hold-2")
     status, out, err = project.run()
     assert status == 0
     assert project.lengths_stored() == {1, 2, 3, 4}
@@ -120,7 +118,7 @@ def test_a_gpu_that_is_not_there_is_refused(project):
     project.configure(length=[1], gpu=1)
     status, out, err = project.run(CUDA_VISIBLE_DEVICES="")
     assert status == 2
-    assert err.splitlines()[-1].startswith("ssi: sweeps.trouble.resources.gpu: 1: Ray finds 0 GPUs")
+    assert err.splitlines()[-1].startswith("ssi: sweeps.trouble.resources.gpu: 1.0: Ray finds 0 GPUs on this machine")
     assert not project.lengths_stored()
 
 

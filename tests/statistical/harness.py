@@ -29,10 +29,14 @@ def run_case(case, kernel, replicas, dtype="float64", seed="", alter=None):
     return lanes.run(shape, batch, (0, case.steps), np.array([case.steps]))
 
 
+BEYOND = 2.0
+"""Stands for a diverged run's overlap, so that divergence makes another law and not a NaN."""
+
+
 def samples(case, result):
     """Name to sample: every overlap at the end, and the recovery step (horizon + 1 where censored)."""
     found = {"m": result.final["m"], **{f"e{k + 1}": x for k, x in enumerate(result.final["e"])}}
     for i, x in enumerate(result.final.get("m_position", ())):
         found[f"m_{i + 1}"] = x
     found["recovery step"] = np.nan_to_num(result.lanes.recovery[0], nan=case.steps + 1)
-    return found
+    return {name: np.nan_to_num(x, nan=BEYOND) for name, x in found.items()}

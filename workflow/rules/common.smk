@@ -1,7 +1,9 @@
 import re
 import sys
 
-sys.path.insert(0, workflow.basedir)  # the package beside this workflow, installed or not
+sys.path.insert(
+    0, workflow.basedir
+)  # the package beside this workflow, installed or not
 
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.execute.environment import export_python_path
@@ -13,14 +15,14 @@ from ssi_kernels.sweep import analyses, parse_config
 export_python_path()
 RULES = ("all", "simulate", "consolidate", "report")
 
-with one_line_errors("config"):
+with one_line_errors():
     SWEEPS = place(parse_config(config))
     for NAME in SWEEPS:
         if NAME in RULES:
             raise ConfigError(
                 f"sweeps.{NAME}",
                 NAME,
-                "is the name of a rule of the workflow; choose another one",
+                "is the name of a rule; choose another name",
             )
     if workflow.is_main_process:
         for LINE in refresh_requests(SWEEPS):

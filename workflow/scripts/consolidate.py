@@ -9,7 +9,7 @@ from ssi_kernels.sweep import parse_config
 
 
 def main(snakemake) -> None:
-    with one_line_errors("consolidate"), Console(snakemake.log[0]) as console:
+    with one_line_errors(), Console(snakemake.log[0]) as console:
         placed = place(parse_config(snakemake.config))[snakemake.wildcards.sweep]
         built = consolidate(placed.sweep, placed.grid, placed.store, placed.folder)
         if built.missing:

@@ -8,7 +8,7 @@ from ssi_kernels.sweep import analyses, parse_config
 
 
 def main(snakemake) -> None:
-    with one_line_errors("tables"), Console(snakemake.log[0]) as console:
+    with one_line_errors(), Console(snakemake.log[0]) as console:
         placed = place(parse_config(snakemake.config))[snakemake.params.sweep]
         folder = placed.folder
         tables = reduce_sweep(

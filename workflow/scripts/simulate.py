@@ -9,7 +9,7 @@ from ssi_kernels.sweep import parse_config
 
 
 def main(snakemake) -> None:
-    with one_line_errors("simulate"):
+    with one_line_errors():
         placed = place(parse_config(snakemake.config))[snakemake.wildcards.sweep]
         outcome = run_sweep(placed, cores=snakemake.threads, log=snakemake.log[0])
         if outcome.failures:

@@ -29,3 +29,13 @@ def test_handlers_are_installed_again_and_put_back():
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(5)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_an_exception_that_a_library_puts_in_its_place_is_still_a_stop():
+    with pytest.raises(Stopped) as stopped, stop_signals():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            raise RuntimeError("interrupted") from None
+    assert stopped.value.exit_status == 143

@@ -19,6 +19,11 @@ def test_one_by_one_keeps_all_but_the_points(placed):
     assert {(single.replicas, single.steps, single.resume) for single in singles} == {((2, 5), (10, 110), Path("old"))}
 
 
+def test_halves_are_all_points(placed):
+    first, second = Task(placed.grid.points[:3], (0, 2), (0, 50)).halves()
+    assert (len(first.points), first.points + second.points) == (1, placed.grid.points[:3])
+
+
 def test_a_task_travels(placed):
     task = Task(placed.grid.points, (0, 2), (0, 50))
     assert pickle.loads(pickle.dumps(task)) == task

@@ -10,7 +10,12 @@ import xarray as xr
 from ssi_kernels.store import Segment, consolidate, write_segment
 from ssi_kernels.sweep import expand, parse_config
 
-PROVENANCE = {"jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2.4.6", "device": "cpu", "xla_flags": "", "commit": "abc"}
+PROVENANCE = {
+    **{name: f"{name} 1" for name in ("package_version", "jax", "jaxlib", "numpy", "ray")},
+    "device": "cpu: x86_64",
+    "xla_flags": "",
+    "commit": "abc",
+}
 
 
 def make_sweep(grid=None, model=None, sgd=None, **sections):

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+import zarr
 
 from ssi_kernels.errors import End, Outcome, Status
 from ssi_kernels.store import (
@@ -137,7 +138,7 @@ def test_attributes_tell_the_whole_story(tmp_path):
         written = parse_config(json.loads(dataset.attrs["configuration"]))
         assert list(written.sweeps) == ["x"]
         assert {k: dataset.attrs[k] for k in PROVENANCE} == PROVENANCE
-        assert all(dataset.attrs[k] for k in ("package_version", "xarray", "zarr", "ray"))
+        assert dataset.attrs["xarray"] == xr.__version__ and dataset.attrs["zarr"] == zarr.__version__
 
 
 def test_provenance_of_several_machines_is_listed(tmp_path):
@@ -145,11 +146,12 @@ def test_provenance_of_several_machines_is_listed(tmp_path):
     for i, point in enumerate(grid.points):
         segment = fabricate([point], (0, 3), (0, 50))
         write_segment(
-            tmp_path / "store", dataclasses.replace(segment, provenance={"device": f"chip {i % 2}", "seconds": i})
+            tmp_path / "store",
+            dataclasses.replace(segment, provenance={"device": f"chip {i % 2}", "measured": {"seconds": i}}),
         )
     trajectories, _, _ = built(tmp_path, sweep, grid)
     assert trajectories.attrs["device"] == "chip 0; chip 1"
-    assert "seconds" not in trajectories.attrs
+    assert "measured" not in trajectories.attrs
 
 
 def test_two_names_of_one_point_hold_the_same_values(tmp_path):
@@ -269,7 +271,7 @@ def test_an_empty_store_gives_whole_datasets_of_missing_points(tmp_path):
     trajectories, recovery, made = built(tmp_path, sweep, grid)
     assert made.missing == 4
     assert (trajectories.status == 0).all() and (recovery.outcome == -1).all()
-    assert trajectories.attrs["jax"] and "device" in trajectories.attrs
+    assert {"jax", "device", "commit"} <= trajectories.attrs.keys()
 
 
 def test_a_segment_that_breaks_after_it_was_indexed_is_named_and_missing(tmp_path):

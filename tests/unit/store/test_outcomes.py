@@ -47,6 +47,15 @@ def test_how_long_a_replica_was_followed(events, until):
 
 
 @pytest.mark.parametrize(
+    ("events", "value"),
+    [({}, 1), ({"stop": 30}, 2), ({"stop": 300}, 1), ({"diverged": 7}, NAN), ({"complete": False}, NAN)],
+)
+def test_final_values_are_those_at_the_horizon_or_the_stop(events, value):
+    at_horizon, at_stop = np.ones((1, 1, 2), np.float32), np.full((1, 1, 2), 2.0)
+    np.testing.assert_array_equal(fate(**events).final(at_horizon, at_stop), np.full((1, 1, 2), value))
+
+
+@pytest.mark.parametrize(
     ("m", "e", "expected"),
     [
         (0.0, 0.0, End.UNDECIDED),

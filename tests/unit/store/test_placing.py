@@ -1,11 +1,9 @@
 """What becomes of a results folder when datasets are built in it, and when that is disturbed."""
 
-import dataclasses
 import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import xarray as xr
@@ -14,10 +12,9 @@ from ssi_kernels.errors import StoreError
 from ssi_kernels.store import (
     consolidate,
     stale,
-    write_segment,
 )
 
-from .fabricate import complete, fabricate, make_sweep
+from .fabricate import complete, make_sweep
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -114,15 +111,3 @@ def test_datasets_open_without_a_warning(tmp_path):
         "assert 'jax' not in sys.modules and 'ray' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code, str(tmp_path)], check=True)
-
-
-def test_consolidating_is_quick(tmp_path):
-    """At most 10 s for 2,000 points of 16 replicas: here a tenth of them, packed by one."""
-    sweep, grid = make_sweep(grid={"omega": {"start": 0, "stop": 1, "num": 100}}, sgd={"steps": 1000, "replicas": 16})
-    model = fabricate(grid.points[:1], (0, 16), (0, 1000))
-    for point in grid.points:
-        described = {**point.canonical(), "point_id": point.point_id, "coords": point.coords}
-        write_segment(tmp_path / "store", dataclasses.replace(model, points=(described,)))
-    start = time.perf_counter()
-    consolidate(sweep, grid, tmp_path / "store", tmp_path / "x")
-    assert time.perf_counter() - start < 2.0

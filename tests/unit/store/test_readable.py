@@ -26,6 +26,20 @@ def test_a_chunk_is_a_group_of_one_d_and_one_length(tmp_path):
     xr.testing.assert_identical(open_trajectories(made.trajectories).load(), xr.open_zarr(made.trajectories).load())
 
 
+def test_whole_trajectories_are_not_read_to_verify_their_status(tmp_path, monkeypatch):
+    made = complete(tmp_path)[-1]
+    monkeypatch.delattr("ssi_kernels.store.readable._has_start")
+    assert (open_trajectories(made.trajectories).status == Status.COMPLETE).all()
+
+
+def test_without_a_marker_the_trajectories_themselves_tell_what_is_lost(tmp_path):
+    """Case 7: a dataset that was copied elsewhere."""
+    made = complete(tmp_path)[-1]
+    (tmp_path / "x" / "consolidated.json").unlink()
+    delete_chunk(made.trajectories, "m")
+    assert (open_trajectories(made.trajectories).status.load().sel(d=16) == Status.MISSING).all()
+
+
 @pytest.mark.parametrize("variable", ["m", "norm", "e", "status"])
 def test_a_deleted_chunk_of_the_trajectories_is_missing(tmp_path, variable):
     """Case 7."""

