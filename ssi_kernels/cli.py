@@ -15,8 +15,8 @@ from ssi_kernels.errors import ConfigError
 from ssi_kernels.execute.environment import export_python_path
 from ssi_kernels.execute.exits import BAD_INPUT, one_line_errors
 from ssi_kernels.execute.failures import describe
-from ssi_kernels.execute.plan import Plan, choose_point, plan_sweep
 from ssi_kernels.execute.one_point import recovery_of
+from ssi_kernels.execute.plan import Plan, choose_point, plan_sweep
 from ssi_kernels.execute.progress import duration
 from ssi_kernels.execute.request import PlacedSweep, place
 from ssi_kernels.execute.status import Counts, count

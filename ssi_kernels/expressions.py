@@ -7,6 +7,7 @@ element; `sum`, `prod` and `cumprod` reduce it.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from functools import lru_cache
 
@@ -17,7 +18,7 @@ from ssi_kernels.hermite import he, normalised
 __all__ = ["MAX_DEGREE", "normalise", "to_jax", "to_sympy"]
 
 _LARGEST = 1e30
-_MAX_BITS = 2000
+_MAX_BITS = 8000
 _MAX_SIZE = 200_000
 
 
@@ -92,8 +93,9 @@ class _Builder(ast.NodeVisitor):
     def visit_Constant(self, node):
         import sympy
 
-        number = sympy.Integer(node.value) if isinstance(node.value, int) else sympy.Float(node.value)
-        return self._checked(number)
+        if node.value == math.inf:
+            raise Refused("has a number that is not finite")
+        return self._checked(sympy.Rational(repr(node.value)))
 
     def visit_Name(self, node):
         import sympy
@@ -111,7 +113,9 @@ class _Builder(ast.NodeVisitor):
         value = self.visit(node.value)
         if not isinstance(value, _Fields):
             raise Refused(f"{ast.unparse(node)!r}: only lists of fields such as z have slices")
-        bounds = [None if b is None else self._integer(b) for b in (node.slice.lower, node.slice.upper, node.slice.step)]
+        bounds = [
+            None if b is None else self._integer(b) for b in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
         if bounds[2] == 0:
             raise Refused(f"{ast.unparse(node)!r}: the step of a slice cannot be 0")
         chosen = _Fields(value[slice(*bounds)])

@@ -30,11 +30,14 @@ class Refused(Exception):
 
 
 def parse(text: str) -> ast.expr:
-    """The tree of `text`, which holds nothing but the allowed forms. Raises ConfigError (key `expression`)."""
+    """The tree of `text` in its canonical spelling, which holds nothing but the allowed forms.
+
+    Raises ConfigError (key `expression`).
+    """
     if not isinstance(text, str):
         raise ConfigError("expression", text, "must be text such as 'sum(He2(z))/sqrt(2)'")
     try:
-        return _checked(text.strip())
+        return _Canonical().visit(_checked(text.strip()))
     except Refused as reason:
         raise ConfigError("expression", text, str(reason)) from None
 
@@ -44,7 +47,7 @@ def normalise(text: str) -> str:
 
     Raises ConfigError (key `expression`) where it is not an expression.
     """
-    return ast.unparse(_Canonical().visit(parse(text)))
+    return ast.unparse(parse(text))
 
 
 def field_index(name: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -29,9 +29,10 @@ class Console(AbstractContextManager):
     def __exit__(self, kind: type | None, error: BaseException | None, *_: object) -> None:
         self._end_line()
         if self._log is not None:
-            if error is not None:
-                self._log.writelines(traceback.format_exception(error))
-            self._log.close()
+            with suppress(OSError):
+                if error is not None:
+                    self._log.writelines(traceback.format_exception(error))
+                self._log.close()
 
     def say(self, text: str) -> None:
         """One line that stays."""
@@ -55,4 +56,5 @@ class Console(AbstractContextManager):
 
     def _record(self, text: str) -> None:
         if self._log is not None:
-            print(time.strftime("%Y-%m-%d %H:%M:%S"), text, file=self._log, flush=True)
+            with suppress(OSError):  # a full disk is for the store to tell
+                print(time.strftime("%Y-%m-%d %H:%M:%S"), text, file=self._log, flush=True)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 MAX_RETRIES = 3
 SHOWN_FAILURES = 5
+GPU_SPEED = 30.0
+"""CPU cores that a GPU worker is worth, roughly: its tasks hold that many times more, so as to fill the device."""
+
 _OBJECT_STORE_BYTES = 100 * 2**20  # tasks and reports are small; the data goes through the store
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -86,7 +89,7 @@ def _simulate(placed: PlacedSweep, work: list[Missing], cores: int, console: Con
 
 def _perform_all(placed: PlacedSweep, work: list[Missing], pool: RayPool, console: Console) -> Ledger:
     """Work through the packed tasks; what failed is on record even when the run is cut short."""
-    tasks = pack(work, pool.workers)
+    tasks = pack(work, pool.workers, speed=pool.speed)
     ledger = Ledger(tasks)
     progress = Progress(placed.name, ledger.points, sum(map(seconds_of, tasks)), console.live)
     console.say(f"sweep {placed.name}: {len(tasks)} tasks on {pool.workers} workers of {pool.where}")
@@ -124,16 +127,17 @@ class RayPool(AbstractContextManager):
     """
 
     workers: int
+    speed: float
     where: str
 
     def __init__(self, placed: PlacedSweep, cores: int):
         self._name, self._gpu = placed.name, placed.sweep.resources.gpu
         self._store, self._cores = placed.store.resolve(), cores
+        self.speed = GPU_SPEED if self._gpu > 0 else 1.0
 
     def __enter__(self) -> RayPool:
         address = os.environ.get("RAY_ADDRESS", "local")
-        for name, value in _SETTINGS.items():
-            os.environ.setdefault(name, value)
+        _set_environment()
         with ExitStack() as stack:
             if address == "local":
                 options = self._local(stack.enter_context(session_folder()))
@@ -169,8 +173,6 @@ class RayPool(AbstractContextManager):
             ) from error
 
     def _local(self, session: Path) -> dict:
-        if "RAY_AUTH_TOKEN_PATH" not in os.environ:
-            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         return {
             "address": "local",
             "num_cpus": self._cores,
@@ -207,3 +209,11 @@ class RayPool(AbstractContextManager):
         self._remote = self._ray.remote(
             num_cpus=1, num_gpus=gpu, max_calls=0, max_retries=MAX_RETRIES, retry_exceptions=False
         )(perform_on_gpu if gpu > 0 else perform)
+
+
+def _set_environment() -> None:
+    """Ray's settings, where the user has none; a private token where there is none, which open clusters accept."""
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    if "RAY_AUTH_TOKEN_PATH" not in os.environ and not Path("~/.ray/auth_token").expanduser().exists():
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

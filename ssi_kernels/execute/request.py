@@ -19,14 +19,13 @@ import yaml
 
 from ssi_kernels.errors import ConfigError, StoreError
 from ssi_kernels.store.atomic import write_bytes
-from ssi_kernels.store.marker import fingerprint, stale
 from ssi_kernels.store.index import SegmentIndex
+from ssi_kernels.store.marker import fingerprint, stale
 from ssi_kernels.store.missing import Missing, missing
 from ssi_kernels.sweep import effective, expand
 
 if TYPE_CHECKING:
     from ssi_kernels.sweep import Config, Grid, Sweep
-
 
 
 @dataclass(frozen=True)

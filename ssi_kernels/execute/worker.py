@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,14 @@ from ssi_kernels.execute.tasks import Performed, Task
 
 if TYPE_CHECKING:
     from ssi_kernels.store import Segment
+    from ssi_kernels.sweep import Point
 
 NO_GPU_BUILD = (
     "resources.gpu: the JAX of the workers sees no GPU although Ray does: "
     "install its CUDA build (pip install 'jax[cuda12]'), or set gpu: 0"
 )
+OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
+SHARE_LESS = "the device is out of memory: raise resources.gpu, so that fewer tasks share a GPU"
 log = logging.getLogger(__name__)
 
 
@@ -32,7 +36,7 @@ def perform(task: Task, store_root: Path, run: Callable[[Task, Path], Segment] |
         segment = run(task, store_root)
     except Exception as error:
         if len(task.points) == 1:
-            return Performed(failures=(Failure.of(task.points[0], error),))
+            return Performed(failures=(_failure(task.points[0], error),))
         log.warning("a task of %d points raised %s: running its halves", len(task.points), one_line(error))
         return _together([perform(half, store_root, run) for half in task.halves()])
     return _store(segment, task, store_root)
@@ -45,6 +49,12 @@ def perform_on_gpu(task: Task, store_root: Path) -> Performed:
     if jax.default_backend() == "cpu":
         return Performed(fatal=NO_GPU_BUILD)
     return perform(task, store_root)
+
+
+def _failure(point: Point, error: Exception) -> Failure:
+    """The failure of a point; running out of device memory comes with the setting that helps (case 26)."""
+    failure = Failure.of(point, error)
+    return replace(failure, reason=f"{SHARE_LESS} ({failure.reason})") if OUT_OF_MEMORY in failure.reason else failure
 
 
 def _store(segment: Segment, task: Task, store_root: Path) -> Performed:

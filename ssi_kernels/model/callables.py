@@ -90,8 +90,9 @@ def _digest(function: Callable, reference: str, version: object) -> str:
     Raises ConfigError where these do not identify it, and there is no `version` to do so.
     """
     inner = inspect.unwrap(function)
-    text, carried = _source(function), _carried(inner)
-    lacking = _lacking(inner, text, carried)
+    text = _source(function)
+    carried = {**_carried(inner), **_place(inner, text)}
+    lacking = _lacking(text, carried)
     if lacking and version is None:
         raise ConfigError(_KEY, reference, f"{lacking}; give a `version` to identify it")
     values = [f"{name}={_shown(value)}" for name, value in carried.items() if not isinstance(value, ModuleType)]
@@ -113,6 +114,15 @@ def _carried(function: Callable) -> dict[str, object]:
     return {f"default {key}": value for key, value in defaults.items()} | inspect.getclosurevars(function).nonlocals
 
 
+def _place(function: Callable, text: str) -> dict[str, object]:
+    """Where in its source text a lambda is that shares this text with other lambdas."""
+    if getattr(function, "__name__", "") != "<lambda>" or text.count("lambda") == 1:
+        return {}
+    first = function.__code__.co_firstlineno
+    positions = [(line - first, column) for line, _, column, _ in function.__code__.co_positions() if line and column]
+    return {"the position of a lambda among others": max(positions, default=object)}
+
+
 def _shown(value: object) -> str | None:
     """Text that tells numbers, texts and arrays of them apart; None for anything else."""
     if value is None or isinstance(value, ModuleType):
@@ -124,12 +134,9 @@ def _shown(value: object) -> str | None:
     return repr(array.tolist()) if array.dtype.kind in "biufcSU" else None
 
 
-def _lacking(function: Callable, text: str, carried: dict[str, object]) -> str:
+def _lacking(text: str, carried: dict[str, object]) -> str:
     """Why the function cannot be told from others by its text and the values it carries; empty where it can."""
     if not text:
         return "has no source text"
-    if unknown := [name for name, value in carried.items() if _shown(value) is None]:
-        return f"uses {', '.join(unknown)}, which is neither a number nor an array"
-    if getattr(function, "__name__", "") == "<lambda>" and text.count("lambda") > 1:
-        return "shares its source text with another lambda"
-    return ""
+    unknown = [name for name, value in carried.items() if _shown(value) is None]
+    return f"depends on {', '.join(unknown)}, which is neither a number nor an array" if unknown else ""

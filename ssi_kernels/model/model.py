@@ -12,6 +12,8 @@ from ssi_kernels.model.starts import Start
 from ssi_kernels.model.students import Student
 from ssi_kernels.model.targets import Target
 
+MAX_LENGTH = 1_000_000
+
 
 @dataclass(frozen=True)
 class Model:
@@ -44,6 +46,8 @@ class Model:
     def check(self, d: int, length: int, start: Start | None = None) -> None:
         """Raises ConfigError for every combination that has no meaning at this dimension and length."""
         d, length = whole("d", d, 1), whole("length", length, 1)
+        if length > MAX_LENGTH:
+            raise ConfigError("length", length, f"may be at most {MAX_LENGTH}")
         self.student.check(length)
         self._check_encoding(length)
         self.target.check(length, self.encoding)

@@ -105,7 +105,9 @@ class _TwoFeature(Target):
 
     def check(self, length: int, encoding: Encoding) -> None:
         if length < 2:
-            raise ConfigError("length", length, f"the target {self.family} is constant over one token; use length 2 or more")
+            raise ConfigError(
+                "length", length, f"the target {self.family} is constant over one token; use length 2 or more"
+            )
         self.column(length, encoding)
 
     def canonical(self, length: int, encoding: Encoding) -> dict:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -69,7 +76,7 @@ def test_a_signal_ends_the_driver_in_an_orderly_way(project, number, status):
     driver = project.start()
     project.wait_for_segments(2)
     driver.send_signal(number)
-    out, err = driver.communicate(timeout=60)
+    _out, err = driver.communicate(timeout=60)
     assert driver.returncode == status
     assert f"stopped by {signal.Signals(number).name}: " in err and "run again to continue" in err
     assert project.lengths_stored() == {3, 4}
@@ -95,7 +102,7 @@ def test_a_killed_driver_leaves_nothing_to_clean_up(project):
     assert project.lengths_stored() == {3, 4}
 
     project.cure("hold-1", "hold-2")
-    status, out, err = project.run()
+    status, _out, err = project.run()
     assert status == 0
     assert project.lengths_stored() == {1, 2, 3, 4}
     assert_bits_of_one_process(project)
@@ -116,7 +123,7 @@ def assert_bits_of_one_process(project) -> None:
 def test_a_gpu_that_is_not_there_is_refused(project):
     """Case 27."""
     project.configure(length=[1], gpu=1)
-    status, out, err = project.run(CUDA_VISIBLE_DEVICES="")
+    status, _out, err = project.run(CUDA_VISIBLE_DEVICES="")
     assert status == 2
     assert err.splitlines()[-1].startswith("ssi: sweeps.trouble.resources.gpu: 1.0: Ray finds 0 GPUs on this machine")
     assert not project.lengths_stored()
@@ -132,7 +139,51 @@ def test_workers_fit_the_share_and_a_read_only_home(project):
 
 def test_a_cluster_that_is_not_there_is_named(project):
     project.configure(length=[1])
-    status, out, err = project.run(RAY_ADDRESS="127.0.0.1:1")
+    status, _out, err = project.run(RAY_ADDRESS="127.0.0.1:1")
     assert status == 1
     assert "Ray did not start" in err.splitlines()[-1]
     assert "Traceback" not in err
+
+
+@pytest.fixture
+def cluster(tmp_path_factory) -> Iterator[dict[str, str]]:
+    """A Ray cluster of one CPU that a user started; yields the environment that names it."""
+    address = f"{socket.gethostbyname(socket.gethostname())}:{free_port()}"
+    environment = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16), "RAY_USAGE_STATS_ENABLED": "0"}
+    with tempfile.TemporaryDirectory(prefix="rc-", dir="/tmp") as folder:
+        host, port = address.split(":")
+        head = subprocess.Popen(
+            [
+                *(Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--include-dashboard=false"),
+                *(f"--node-ip-address={host}", f"--port={port}", "--num-cpus=1", f"--temp-dir={folder}"),
+                *("--object-store-memory=100000000", "--min-worker-port=0", "--max-worker-port=0"),
+            ],
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            while "Ray runtime started" not in head.stdout.readline():
+                assert head.poll() is None, "the cluster did not start"
+            yield {**environment, "RAY_ADDRESS": address}
+            assert head.poll() is None, "the cluster of the user was stopped"
+        finally:
+            head.terminate()
+            head.wait(timeout=30)
+            head.stdout.close()
+
+
+def free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind(("", 0))
+        return bound.getsockname()[1]
+
+
+def test_a_cluster_of_the_user_is_used_and_left_running(project, cluster):
+    project.configure(length=[1])
+    before = sessions()
+    status, out, err = project.run(**cluster)
+    assert (status, out) == (0, "1 True\n"), err
+    assert f"on 1 workers of the Ray cluster at {cluster['RAY_ADDRESS']}" in err
+    assert sessions() <= before

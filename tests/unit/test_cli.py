@@ -29,7 +29,11 @@ CONFIG = {
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "config.yaml"
-    path.write_text(yaml.safe_dump({"sweeps": {"tiny": CONFIG, "other": CONFIG}, "results": str(tmp_path / "results")}, sort_keys=False))
+    path.write_text(
+        yaml.safe_dump(
+            {"sweeps": {"tiny": CONFIG, "other": CONFIG}, "results": str(tmp_path / "results")}, sort_keys=False
+        )
+    )
     return path
 
 
@@ -139,7 +143,7 @@ def test_an_empty_grid_names_the_key(ssi, file):
     content = yaml.safe_load(file.read_text())
     content["sweeps"]["tiny"]["grid"]["omega"] = []
     file.write_text(yaml.safe_dump(content, sort_keys=False))
-    status, out, err = ssi("validate", file)
+    status, _out, err = ssi("validate", file)
     assert status == 2 and "sweeps.tiny.grid.omega" in err and err.count("\n") == 1
 
 
@@ -148,7 +152,7 @@ def test_a_gpu_that_jax_does_not_see_is_refused(ssi, file):
     content = yaml.safe_load(file.read_text())
     content["sweeps"]["tiny"]["resources"] = {"gpu": 1}
     file.write_text(yaml.safe_dump(content, sort_keys=False))
-    status, out, err = ssi("simulate", file, "--sweep", "tiny", "--point", "d=16", "--point", "omega=0.5")
+    status, _out, err = ssi("simulate", file, "--sweep", "tiny", "--point", "d=16", "--point", "omega=0.5")
     assert status == 2 and "sweeps.tiny.resources.gpu" in err and "JAX sees no GPU here" in err
 
 
@@ -163,7 +167,11 @@ def test_the_program_in_its_own_process(file):
     program = [sys.executable, "-c", "from ssi_kernels.cli import main; main()"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [*program, "validate", "config.yaml", "--json"], cwd=file.parent, env=environment, capture_output=True, text=True
+        [*program, "validate", "config.yaml", "--json"],
+        cwd=file.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert json.loads(done.stdout)["valid"] is True
     done = subprocess.run(program, cwd=file.parent, env=environment, capture_output=True, text=True)

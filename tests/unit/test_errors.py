@@ -19,7 +19,9 @@ def test_the_line_has_key_value_and_remedy():
     assert isinstance(error, ValueError)
 
 
-@pytest.mark.parametrize("value", ["a\nb", "a\r\nb\x0bc\u2028d\x85e", ["x"] * 1000, "x" * 5000, [10**5000], Unshowable(), None])
+@pytest.mark.parametrize(
+    "value", ["a\nb", "a\r\nb\x0bc\u2028d\x85e", ["x"] * 1000, "x" * 5000, [10**5000], Unshowable(), None]
+)
 def test_it_stays_one_short_line(value):
     line = str(ConfigError("a\nkey", value, "one\nremedy\u2029here"))
     assert len(line.splitlines()) == 1

@@ -85,7 +85,7 @@ def test_without_sweeps_the_quickstart_is_run(project):
 
 
 def test_the_default_sweeps_do_not_run_beside_the_users(project):
-    status, said = project.snakemake("-n")
+    _status, said = project.snakemake("-n")
     assert said.count("\nsweep ") + said.startswith("sweep ") == 1
 
 
@@ -98,7 +98,7 @@ def test_results_that_cannot_be_written_are_named(project):
 
 
 def test_lint_complains_of_environments_only(project):
-    status, said = project.snakemake("--lint")
+    _status, said = project.snakemake("--lint")
     complaints = [line.strip() for line in said.splitlines() if line.strip().startswith("* ")]
     assert set(complaints) <= {"* Specify a conda environment or container for each rule.:"}
 

@@ -17,7 +17,11 @@ from ssi_kernels.sweep import parse_config
 def config_of(**changes: object) -> dict:
     """The sweep `tiny`, with entries of `grid`, `sgd`, `recovery` or `resources` replaced."""
     sweep = {
-        "model": {"target": {"family": "positional-semantic"}, "student": {"kind": "attention"}, "encoding": "opposite-pair"},
+        "model": {
+            "target": {"family": "positional-semantic"},
+            "student": {"kind": "attention"},
+            "encoding": "opposite-pair",
+        },
         "grid": {"d": [16, 32], "length": 2, "omega": [0.1, 0.5], "a": 1.0, **changes.pop("grid", {})},
         "sgd": {"learning_rate": 0.05, "steps": 50, "replicas": 2, **changes.pop("sgd", {})},
         **changes,

@@ -65,6 +65,8 @@ def test_progress_at_the_end():
     assert progress.line().endswith("done")
 
 
-@pytest.mark.parametrize("seconds, text", [(0.2, "0 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (18120, "5 h 02 min")])
+@pytest.mark.parametrize(
+    "seconds, text", [(0.2, "0 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (18120, "5 h 02 min")]
+)
 def test_durations(seconds, text):
     assert duration(seconds) == text

@@ -28,7 +28,9 @@ def test_affinity(tmp_path):
     assert cpu_share(tmp_path) == 8
 
 
-@pytest.mark.parametrize("text, expected", [("200000 100000", 2), ("150000 100000", 1), ("max 100000", 8), ("50 100", 1)])
+@pytest.mark.parametrize(
+    "text, expected", [("200000 100000", 2), ("150000 100000", 1), ("max 100000", 8), ("50 100", 1)]
+)
 def test_quota_of_cgroup_v2(tmp_path, text, expected):
     root = write(tmp_path, {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": text})
     assert cpu_share(root) == expected

@@ -42,6 +42,16 @@ def test_neighbours_of_a_raising_point_are_stored(placed, run):
     assert calls == [4, 2, 1, 1, 2]
 
 
+def test_a_device_out_of_memory_names_the_setting(placed):
+    """Case 26."""
+
+    def exhausted(task, root):
+        raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 byte")
+
+    performed = perform(Task(placed.grid.points[:1], (0, 2), (0, 50)), placed.store, exhausted)
+    assert "raise resources.gpu" in performed.failures[0].reason
+
+
 def test_a_store_that_cannot_be_written_is_fatal_and_not_tried_point_by_point(placed, run, monkeypatch):
     """Case 40: no false success."""
     calls = []

@@ -45,18 +45,20 @@ def verified(pair):
 
 
 def write(pair, folder):
-    """Both datasets as Zarr, one chunk a point, lost ones read as the store has it; returns their paths, recovery first."""
+    """Both datasets as Zarr, one file a (d, length) and variable as in the store; returns their paths, recovery first."""
     paths = folder / "recovery.zarr", folder / "trajectories.zarr"
     for dataset, path in zip(pair, paths, strict=True):
         group = zarr.create_group(path, zarr_format=3, attributes=dataset.attrs)
         for name, variable in dataset.variables.items():
             fill = np.nan if variable.dtype.kind == "f" else _FILLS.get(name)
-            chunks = tuple(1 if dim in dataset.status.dims[:-1] else size for dim, size in variable.sizes.items())
-            whole = name in dataset.coords
+            block = tuple(1 if dim in ("d", "length") else size for dim, size in variable.sizes.items())
+            point = tuple(1 if dim in dataset.status.dims[:-1] else size for dim, size in variable.sizes.items())
+            sharded = "step" in variable.dims and name != "step"
             group.create_array(
                 name,
                 data=np.asarray(variable),
-                chunks=variable.shape if whole else chunks,
+                chunks=variable.shape if name in dataset.coords else point if sharded else block,
+                shards=block if sharded else None,
                 fill_value=fill,
                 dimension_names=variable.dims,
                 config={"write_empty_chunks": True},
@@ -81,6 +83,11 @@ def _cells(grid):
     places = itertools.product(*(range(len(values)) for values in grid.values()))
     for place in places:
         yield place, {name: values[i].item() for i, (name, values) in zip(place, grid.items(), strict=True)}
+
+
+def _labels(values):
+    text = np.array(values, np.dtypes.StringDType())
+    return text if any(isinstance(value, str) for value in values) else np.array(values)
 
 
 class _Frame:
@@ -118,7 +125,7 @@ class _Frame:
             "status": (one, np.full(diverged.shape, Status.COMPLETE, np.int8)),
             **self.given,
         }
-        return xr.Dataset(variables, self._coordinates(time) | {"threshold": list(self.thresholds)}, self.attrs)
+        return xr.Dataset(variables, self._coordinates(time) | {"threshold": _labels(self.thresholds)}, self.attrs)
 
     def trajectories(self, time):
         axes = (*self.axes, "replica")

@@ -46,7 +46,7 @@ def test_a_lost_chunk_is_missing(pair, tmp_path, lost):
     tables = reduce_sweep(recovery, trajectories, tmp_path / "lost", ["recovery", "phase"])
     for name in ("recovery", "phase"):
         table = tables[name]
-        assert total(table, "missing") == 16
+        assert total(table, "missing") == 6 * 16
         others = table["missing"] == 0
         pd.testing.assert_frame_equal(table[others], whole[name][others])
     gone = tables["recovery"].query("missing > 0").iloc[0]
