@@ -12,15 +12,15 @@ from pathlib import Path
 import click
 
 from ssi_kernels.errors import ConfigError
-from ssi_kernels.execute.environment import export_python_path
+from ssi_kernels.execute.environment import extend_search_path
 from ssi_kernels.execute.exits import BAD_INPUT, one_line_errors
-from ssi_kernels.execute.failures import describe
+from ssi_kernels.execute.failures import describe, read_failures
 from ssi_kernels.execute.one_point import recovery_of
 from ssi_kernels.execute.plan import Plan, choose_point, plan_sweep
 from ssi_kernels.execute.progress import duration
 from ssi_kernels.execute.request import PlacedSweep, place
 from ssi_kernels.execute.status import Counts, count
-from ssi_kernels.sweep import load_config
+from ssi_kernels.sweep import analyses, load_config
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
@@ -32,7 +32,7 @@ SWEEP = click.option("--sweep", "only", help="Only this sweep; without it all of
 
 def main() -> None:
     """Entry point: expected errors are one line on standard error."""
-    export_python_path()
+    extend_search_path()
     with one_line_errors():
         try:
             sys.exit(cli.main(prog_name="ssi", standalone_mode=False))
@@ -117,6 +117,37 @@ def simulate(file: Path, name: str, coordinates: tuple[str, ...], as_json: bool)
     point = choose_point(placed.grid, _coordinates(coordinates))
     answer = {"sweep": name, "coords": dict(point.coords), **recovery_of(placed, point)}
     _answer(as_json, answer, lambda: _simulated(answer))
+
+
+@cli.command()
+@FILE
+@SWEEP
+@RESULTS
+@JSON
+def report(file: Path, only: str | None, results: Path | None, as_json: bool) -> None:
+    """Datasets, tables, figures and page of FILE from what the store holds, even where points are missing or failed."""
+    pages = {key: _report_one(placed) for key, placed in _chosen(file, only, results).items()}
+    _answer(as_json, {"sweeps": pages}, lambda: "\n".join(f"{key}: {_reported(page)}" for key, page in pages.items()))
+
+
+def _report_one(placed: PlacedSweep) -> dict:
+    """Everything that follows the simulation, for one sweep."""
+    from ssi_kernels.reduce import reduce_sweep
+    from ssi_kernels.report import draw_figures, write_report
+    from ssi_kernels.store import consolidate
+
+    wanted = analyses(placed.sweep)
+    failures = {key: failure.reason for key, failure in read_failures(placed.folder).items()}
+    built = consolidate(placed.sweep, placed.grid, placed.store, placed.folder, failures)
+    reduce_sweep(placed.recovery, placed.trajectories, placed.tables, wanted)
+    draw_figures(placed.recovery, placed.trajectories, placed.tables, placed.figures, wanted)
+    page = write_report(placed.name, placed.recovery, placed.tables, placed.figures, wanted, placed.page)
+    counts = {"complete": built.complete, "missing": built.missing, "failed": built.failed}
+    return {**counts, "damaged": list(built.damaged), "page": str(page)}
+
+
+def _reported(page: Mapping) -> str:
+    return f"{page['complete']} points complete, {page['missing']} missing, {page['failed']} failed: {page['page']}"
 
 
 def _coordinates(written: tuple[str, ...]) -> dict[str, str]:

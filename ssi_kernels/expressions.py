@@ -15,7 +15,7 @@ from ssi_kernels.errors import ConfigError
 from ssi_kernels.grammar import ELEMENTWISE, MAX_DEGREE, REDUCING, Refused, field_index, hermite_of, normalise, parse
 from ssi_kernels.hermite import he, normalised
 
-__all__ = ["MAX_DEGREE", "normalise", "to_jax", "to_sympy"]
+__all__ = ["normalise", "to_jax", "to_sympy"]
 
 _LARGEST = 1e30
 _MAX_BITS = 8000
@@ -61,14 +61,18 @@ def _symbols(length: int):
 
 
 def _build(text: str, length: int, hermite_polynomial):
+    tree = parse(text)
     try:
-        value = _Builder(length, hermite_polynomial).visit(parse(text))
+        value = _Builder(length, hermite_polynomial).visit(tree)
         if isinstance(value, _Fields):
             raise Refused("gives one value per position; reduce it with sum(...) or prod(...)")
         if not _is_real(value, length):
             raise Refused("is not a real number for every sample")
     except Refused as reason:
         raise ConfigError("expression", text, str(reason)) from None
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        reason = f"sympy cannot compute it ({str(error)[:100]}); write it another way"
+        raise ConfigError("expression", text, reason) from None
     return value
 
 

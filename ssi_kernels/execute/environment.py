@@ -61,13 +61,16 @@ def _machine() -> str:
 
 
 def python_path() -> str:
-    """The package, the current folder and the user's own path: where a `module:function` target may live."""
+    """Where other processes find the package, and what the user's own PYTHONPATH names, as absolute paths."""
     package_root = str(Path(__file__).resolve().parents[2])
-    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return os.pathsep.join(dict.fromkeys(path for path in (package_root, os.getcwd(), *inherited) if path))
+    users = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return os.pathsep.join(dict.fromkeys([package_root, *users]))
 
 
-def export_python_path() -> None:
-    """Let this process and those it starts find what `python_path` names."""
+def extend_search_path() -> None:
+    """Let other processes find the package, and this one a `module:function` target in the current folder.
+
+    The folder comes last, so that no file in it hides a module of Python's. Ray's workers look there by themselves.
+    """
     os.environ["PYTHONPATH"] = python_path()
-    sys.path += [path for path in os.environ["PYTHONPATH"].split(os.pathsep) if path not in sys.path]
+    sys.path.append(os.getcwd())

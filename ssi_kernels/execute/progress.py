@@ -38,14 +38,16 @@ class Progress:
     def tick(self) -> None:
         """Say the line if it is time to."""
         if self._clock() - self._last >= INTERVAL:
-            self.show()
+            self._show()
 
-    def show(self) -> None:
-        """Say the line now, unless it is the one that was said last."""
-        self._last, line = self._clock(), self.line()
-        if line != self._said:
-            self._say(line)
-        self._said = line
+    def finish(self) -> None:
+        """Say the last line, unless it has just been said."""
+        if self.line() != self._said:
+            self._show()
+
+    def _show(self) -> None:
+        self._last, self._said = self._clock(), self.line()
+        self._say(self._said)
 
     def line(self) -> str:
         """`transition: 12/42 points, 0 failed, 3.1 points/s, 10 s left`."""

@@ -101,7 +101,7 @@ def _perform_all(placed: PlacedSweep, work: list[Missing], pool: RayPool, consol
         for identity in ledger.stored:
             record.pop(identity, None)
         failed.write_failures(placed.folder, record | ledger.failures)
-    progress.show()
+    progress.finish()
     return ledger
 
 

@@ -64,6 +64,31 @@ class PlacedSweep:
         """Says that everything is stored."""
         return self.folder / "manifest.json"
 
+    @property
+    def trajectories(self) -> Path:
+        """The dataset of all trajectories."""
+        return self.folder / "trajectories.zarr"
+
+    @property
+    def recovery(self) -> Path:
+        """The dataset of outcomes."""
+        return self.folder / "recovery.zarr"
+
+    @property
+    def tables(self) -> Path:
+        """The folder of tables."""
+        return self.folder / "tables"
+
+    @property
+    def figures(self) -> Path:
+        """The folder of figures."""
+        return self.folder / "figures"
+
+    @property
+    def page(self) -> Path:
+        """The report."""
+        return self.folder / "report.html"
+
     def index(self) -> SegmentIndex:
         """What the store holds now."""
         index = SegmentIndex(self.store)

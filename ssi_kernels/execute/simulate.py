@@ -40,7 +40,8 @@ def simulate(
     """One-pass spherical SGD: w <- sqrt(d) (w - gamma grad L) / |w - gamma grad L|, a fresh sample at every step.
 
     Overlaps are m = w . w*/d and e_k = p_k . w/sqrt(d) (Arnaboldi et al. 2025, section 2). `kernel` is "reduced"
-    (exact in law, at a cost that does not depend on d), "full" (explicit w) or "auto" (reduced).
+    (exact in law, at a cost that does not depend on d), "full" (explicit w) or "auto" (reduced). `learning_rate`,
+    `steps`, `start`, `record` and `threshold` may be written as in a configuration, such as "1/sqrt(d)".
 
     Returns a dataset with dimensions replica, step and, where they apply, component and position: `m`, `e`,
     `m_position`, `norm`; by replica (and threshold) `recovery_step`, `outcome`, `end`, `final_m`, `final_e`,

@@ -23,6 +23,7 @@ VALUES = (
 )
 TRANSITION_VALUES = (
     "omegas",
+    "fitted",
     "decided",
     "undecided",
     "diverged",
@@ -57,7 +58,7 @@ def transition_table(phase: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
 
     Decided runs end semantic, positional or elsewhere. `omega_half` is where a logistic curve in omega crosses one half and
     `width` the distance over which it goes from 90 % to 10 % (`binomial.crossing`), each with its 95 % interval, which is widened by
-    `dispersion` where the curve does not fit. NaN with a `reason` where they are undefined.
+    `dispersion` where the curve does not fit. Of the `omegas` that have decided runs, `fitted` lie around the crossing and enter. NaN with a `reason` where they are undefined.
 
     Args:
         phase: from `phase_table`.
@@ -83,6 +84,7 @@ def _transition(points: pd.DataFrame) -> dict:
     return {
         "omegas": int(np.count_nonzero(decided)),
         "decided": int(decided.sum()),
+        "fitted": found.fitted,
         **{word: int(points[word].sum()) for word in ("undecided", "diverged", "missing", "failed")},
         **dict(zip(("omega_half", "omega_low", "omega_high"), found.half, strict=True)),
         **dict(zip(("width", "width_low", "width_high"), found.width, strict=True)),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 FIGURES = {
-    "scaling": (
-        "Recovery time against dimension",
-        "Median number of steps to weak recovery (Kaplan–Meier over recovered and censored runs) with 95 % intervals "
-        "from the log(−log) limits of the survival curve. Lines: maximum likelihood of log T = c + α log d + σ(d) W with "
-        "censored runs kept as such; bands and the intervals of the exponents: 95 %, from the robust (sandwich) "
-        "covariance over runs. Open triangles: more than half of the runs had not recovered by the horizon, where the "
-        "triangle stands.",
+    "phase": (
+        "Where runs end",
+        "Fraction of the decided runs that end semantic. Over ω: bars are 95 % Wilson intervals, curves a logistic fit, "
+        "vertical bands the 95 % profile-likelihood interval of the ω at which half of them end semantic. Over (ω, a): colours are "
+        "the fractions, circles that ω with its interval for every a; grey where no run is decided.",
     ),
     "gain": (
         "Gain against sequence length",
@@ -18,11 +16,13 @@ FIGURES = {
         "with an arrow: only a bound is known, because one student never recovered. Lines: fitted powers of L with 95 % "
         "intervals in the legend. Equal rates: both students have the same learning rate at every length.",
     ),
-    "phase": (
-        "Where runs end",
-        "Fraction of the decided runs that end semantic. Over ω: bars are 95 % Wilson intervals, curves a logistic fit, "
-        "vertical bands the 95 % profile-likelihood interval of the ω at which half of them end semantic. Over (ω, a): colours are "
-        "the fractions, circles that ω with its interval for every a; grey where no run is decided.",
+    "scaling": (
+        "Recovery time against dimension",
+        "Median number of steps to weak recovery (Kaplan–Meier over recovered and censored runs) with 95 % intervals "
+        "from the log(−log) limits of the survival curve. Lines: maximum likelihood of log T = c + α log d + σ(d) W with "
+        "censored runs kept as such; bands and the intervals of the exponents: 95 %, from the robust (sandwich) "
+        "covariance over runs. Open triangles: more than half of the runs had not recovered by the horizon, where the "
+        "triangle stands.",
     ),
     "recovery": (
         "Recovery times",
@@ -46,10 +46,10 @@ FIGURES = {
 SUBSET = "Where the sweep has more points than fit, evenly spread ones are drawn; all of them are in the tables."
 
 TABLES = {
-    "scaling": ("Scaling exponents", "T(d) = pivot_time (d / pivot_d)^slope; at_step_0 counts runs left out of the fit."),
+    "transition": ("Transitions", "omega_half: half of the decided runs end semantic; width: from 90 % to 10 %."),
     "gain_fit": ("Gain exponents", "gain(L) = pivot_gain (L / pivot_length)^exponent."),
     "gain": ("Gains", "Untied over the other student, at each length."),
-    "transition": ("Transitions", "omega_half: half of the decided runs end semantic; width: from 90 % to 10 %."),
+    "scaling": ("Scaling exponents", "T(d) = pivot_time (d / pivot_d)^slope; at_step_0 counts runs left out of the fit."),
     "phase": ("Ends of runs", "Fractions of the runs that did not diverge, with 95 % Wilson intervals."),
     "recovery": ("Recovery times", "Steps; median by Kaplan–Meier, mean where no run is censored."),
 }

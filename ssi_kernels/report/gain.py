@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ssi_kernels.report.choose import representative, varied
 from ssi_kernels.report.labels import coordinates_math, with_interval
-from ssi_kernels.report.style import legend_above, note, numeric_axis, panels, plain_log_axis
+from ssi_kernels.report.style import legend_above, note, numeric_axis, panels, log_axis
 from ssi_kernels.report.times import MOST_SERIES, look, thresholds
 
 
@@ -79,7 +79,7 @@ def _label(coords: dict, fit: pd.Series) -> str:
 
 def _finish(axes: Axes, rows: pd.DataFrame) -> None:
     numeric_axis(axes, "x", "length", rows["length"])
-    plain_log_axis(axes)
+    log_axis(axes, "y", rows["gain_low"].min(), rows["gain_high"].replace(np.inf, np.nan).max())
     lengths = np.array([rows["length"].min(), rows["length"].max()], dtype=float)
     if lengths[0] < lengths[1]:
         axes.plot(lengths, lengths, color="0.5", linestyle="--", linewidth=1.0, label=r"proportional to $L$")

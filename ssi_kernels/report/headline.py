@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -19,33 +20,44 @@ MOST_SENTENCES = 6
 
 
 def headlines(tables: Mapping[str, pd.DataFrame]) -> list[Markup]:
-    """Sentences, HTML-safe: exponents, gains and transitions that are defined, then why others are not, then the counts."""
-    sentences = []
-    for name, tell, values in (
-        ("scaling", _exponent, SCALING_VALUES),
-        ("gain_fit", _gain, FIT_VALUES),
-        ("transition", _transition, TRANSITION_VALUES),
-    ):
+    """Sentences, HTML-safe: what is defined of transitions, gains and exponents, then what is not and why, then the counts."""
+    defined, undefined = [], []
+    for name, told in _TOLD.items():
         if name in tables:
-            sentences += _told(tables[name], tell, values)
-    if "recovery" in tables:
-        sentences.append(_counts(tables["recovery"]))
-    return sentences
+            table = tables[name]
+            known = table[told.estimate].notna()
+            defined += told.about(table[known])
+            undefined += told.why_not(table[~known])
+    counts = [_counts(tables["recovery"])] if "recovery" in tables else []
+    return [*defined, *undefined, *counts]
 
 
-def _told(table: pd.DataFrame, tell: Callable[[pd.Series], Markup], values: Sequence[str]) -> list[Markup]:
-    """A sentence for each of the first rows, defined ones first, and how many more there are."""
-    keys = varied(table, [column for column in table.columns if column not in values or column in ("student", "untied")])
-    undefined = table["reason"].str.startswith("undefined")
-    rows = pd.concat([table[~undefined], table[undefined]])
-    sentences = [tell(row) + _where(row[keys].to_dict()) for _, row in rows.head(MOST_SENTENCES).iterrows()]
-    if len(rows) > MOST_SENTENCES:
-        sentences[-1] += f" And {len(rows) - MOST_SENTENCES} more, in the table below."
-    return sentences
+@dataclass(frozen=True)
+class _Told:
+    """How to tell of one table: its estimate in words, the columns that do not name a series, and a sentence for a row."""
+
+    estimate: str
+    words: str
+    values: Sequence[str]
+    sentence: Callable[[pd.Series], Markup]
+
+    def about(self, table: pd.DataFrame) -> list[Markup]:
+        """A sentence for each row, or one for all where they are many."""
+        if len(table) > MOST_SENTENCES:
+            low, high = number(float(table[self.estimate].min()), 3), number(float(table[self.estimate].max()), 3)
+            return [escape(f"{self.words} lies between {low} and {high} in {len(table)} series (table below).")]
+        keys = varied(table, [column for column in table.columns if column not in self.values])
+        return [_where(row[keys].to_dict()) + self.sentence(row) for _, row in table.iterrows()]
+
+    def why_not(self, table: pd.DataFrame) -> list[Markup]:
+        """A sentence for each reason."""
+        reasons = table["reason"].value_counts(sort=False)
+        many = "" if len(reasons) == 1 and len(table) == 1 else " in {} series"
+        return [escape(f"{self.words} is {reason}{many.format(count)}.") for reason, count in reasons.items()]
 
 
 def _where(coords: Mapping[str, object]) -> Markup:
-    return escape(f" [{coordinates_plain(coords)}]" if coords else "")
+    return Markup("<b>{}</b>: ").format(coordinates_plain(coords)) if coords else Markup()
 
 
 def _interval(row: pd.Series, name: str) -> tuple[str, str]:
@@ -56,10 +68,8 @@ def _interval(row: pd.Series, name: str) -> tuple[str, str]:
 
 
 def _exponent(row: pd.Series) -> Markup:
-    if np.isnan(row["slope"]):
-        return escape(f"The exponent of the recovery time in d is {row['reason']}.")
     slope, interval = _interval(row, "slope")
-    counts = f"{number(int(row['dimensions']))} dimensions, {number(int(row['runs']))} runs"
+    counts = f"{number(int(row['dimensions']))} dimensions with recovered runs, {_many(int(row['runs']), 'run')}"
     left = [f"{number(int(row[word]))} {word}" for word in ("censored", "diverged", "missing", "failed") if row[word]]
     left += [f"{number(int(row['at_step_0']))} left out because they recovered at step 0"] if row["at_step_0"] else []
     told = ", ".join([counts, *left] if left else [counts, "0 censored"])
@@ -68,8 +78,6 @@ def _exponent(row: pd.Series) -> Markup:
 
 def _gain(row: pd.Series) -> Markup:
     pair = f"{row['untied']} over {row['student']}"
-    if np.isnan(row["exponent"]):
-        return escape(f"The exponent of the gain ({pair}) in L is {row['reason']}.")
     exponent, interval = _interval(row, "exponent")
     return Markup("The gain ({}) grows as L<sup>{}</sup> ({}) at {} learning rates, {} lengths.").format(
         pair, exponent, interval, row["protocol"], int(row["lengths"])
@@ -77,8 +85,6 @@ def _gain(row: pd.Series) -> Markup:
 
 
 def _transition(row: pd.Series) -> Markup:
-    if np.isnan(row["omega_half"]):
-        return escape(f"The ω at which half of the decided runs end semantic is {row['reason']}.")
     half = with_interval(row["omega_half"], row["omega_low"], row["omega_high"])
     sentence = f"Half of the decided runs end semantic at ω = {half[0]} (95 % interval {half[1]} to {half[2]})"
     if np.isfinite(row["width"]):
@@ -94,6 +100,19 @@ def _counts(recovery: pd.DataFrame) -> Markup:
     told = []
     for level, rows in recovery.groupby("threshold", sort=False):
         totals = [f"{number(int(rows[word].sum()))} {word}" for word in OUTCOMES]
-        total = number(int(rows[list(OUTCOMES)].to_numpy().sum()))
-        told.append(f"{number(len(rows))} points with {total} replicas at threshold {level}: {', '.join(totals)}.")
+        total = int(rows[list(OUTCOMES)].to_numpy().sum())
+        told.append(f"{_many(len(rows), 'point')}, {_many(total, 'replica')}, threshold {level}: {', '.join(totals)}.")
     return escape(" ".join(told))
+
+
+def _many(count: int, word: str) -> str:
+    return f"{number(count)} {word}" if count == 1 else f"{number(count)} {word}s"
+
+
+_TOLD = {
+    "transition": _Told(
+        "omega_half", "The ω at which half of the decided runs end semantic", TRANSITION_VALUES, _transition
+    ),
+    "gain_fit": _Told("exponent", "The exponent of the gain in L", FIT_VALUES, _gain),
+    "scaling": _Told("slope", "The exponent of the recovery time in d", SCALING_VALUES, _exponent),
+}

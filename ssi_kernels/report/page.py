@@ -52,6 +52,7 @@ class Table:
     note: str
     columns: list[str]
     rows: list[list[str]]
+    is_text: list[bool]
     length: int
 
 
@@ -122,7 +123,8 @@ def _tables(tables: Mapping[str, pd.DataFrame]) -> list[Table]:
 def _table(name: str, title: str, note: str, table: pd.DataFrame) -> Table:
     shown = table.head(MOST_ROWS)
     rows = [[_cell(value) for value in row] for row in shown.itertuples(index=False)]
-    return Table(name, title, note, list(table.columns), rows, len(table))
+    is_text = [not pd.api.types.is_numeric_dtype(table[column]) for column in table.columns]
+    return Table(name, title, note, list(table.columns), rows, is_text, len(table))
 
 
 def _cell(value: object) -> str:

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from ssi_kernels.reduce.binomial import fraction
 from ssi_kernels.report.choose import representative, varied
-from ssi_kernels.report.labels import LONG, coordinates_math, number
+from ssi_kernels.report.labels import LONG, coordinates_math, with_interval
 from ssi_kernels.report.style import legend_above, note, panels
 from ssi_kernels.report.times import look
 
@@ -75,14 +75,15 @@ def _draw_lines(axes: Axes, phase: pd.DataFrame, transition: pd.DataFrame) -> No
 def _half(row: pd.Series) -> str:
     if np.isnan(row["omega_half"]):
         return "no crossing"
-    low, middle, high = (number(float(row[name]), 4) for name in ("omega_low", "omega_half", "omega_high"))
+    middle, low, high = with_interval(row["omega_half"], row["omega_low"], row["omega_high"])
     return rf"half at $\omega$ = {middle} ({low} to {high})"
 
 
 def _draw_crossing(axes: Axes, row: pd.Series, omegas: pd.Series, colour: str) -> None:
     if np.isnan(row["omega_half"]):
         return
-    axes.axvspan(row["omega_low"], row["omega_high"], color=colour, alpha=0.18, linewidth=0)
+    band = np.clip([row["omega_low"], row["omega_high"]], omegas.min(), omegas.max())
+    axes.axvspan(*band, color=colour, alpha=0.18, linewidth=0)
     if np.isfinite(row["width"]):
         along = np.linspace(omegas.min(), omegas.max(), 300)
         odds = (row["omega_half"] - along) * 2.0 * np.log(9.0) / row["width"]

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ssi_kernels.report.labels import coordinates_math, with_interval
-from ssi_kernels.report.style import numeric_axis, panels
+from ssi_kernels.report.style import note, numeric_axis, panels
 from ssi_kernels.report.times import draw_medians, finish_times, look, series_of, thresholds
 
 

@@ -32,6 +32,7 @@ SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 WIDTH = 6.4
 _LOG_RATIO = 8.0
+_MOST_TICKS = 8
 _LEGEND_CHARACTERS = 90
 _METADATA = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}
 _SETTINGS = {
@@ -94,12 +95,14 @@ def legend_above(figure: Figure, axes: Axes) -> None:
         figure.legend(handles, labels, loc="outside upper center", ncols=columns)
 
 
-def plain_log_axis(axes: Axes) -> None:
-    """A logarithmic y axis with ticks at 1, 2 and 5 times powers of ten, written as plain numbers."""
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(float(value))))
-    axes.yaxis.set_minor_locator(NullLocator())
+def log_axis(axes: Axes, direction: str, low: float, high: float) -> None:
+    """A logarithmic axis; below two decades, ticks at 1, 2 and 5 times powers of ten, written as plain numbers."""
+    axes.set(**{f"{direction}scale": "log"})
+    if high < 100 * low:
+        axis = getattr(axes, f"{direction}axis")
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: number(float(value))))
+        axis.set_minor_locator(NullLocator())
 
 
 def numeric_axis(axes: Axes, direction: str, name: str, values: Sequence[float]) -> None:
@@ -108,16 +111,16 @@ def numeric_axis(axes: Axes, direction: str, name: str, values: Sequence[float])
     axis = getattr(axes, f"{direction}axis")
     logarithmic = name not in ("omega", "a", "sie") and values[0] > 0 and values[-1] >= _LOG_RATIO * values[0]
     if logarithmic:
-        axes.set(**{f"{direction}scale": "log"})
-    if values.size <= 7:
+        log_axis(axes, direction, values[0], values[-1])
+    if values.size <= _MOST_TICKS:
         axis.set_major_locator(FixedLocator(values))
         axis.set_minor_locator(NullLocator())
-    if values.size <= 7 or not logarithmic:
+    if values.size <= _MOST_TICKS or not logarithmic:
         axis.set_major_formatter(FuncFormatter(lambda value, _: number(float(value))))
     axes.set(**{f"{direction}label": LONG[name]})
 
 
 def note(axes: Axes, text: str) -> None:
     """A sentence in the middle of an empty panel."""
-    axes.set(xticks=[], yticks=[])
+    axes.set_axis_off()
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="0.35", wrap=True)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ssi_kernels.report.choose import representative, varied
-from ssi_kernels.report.style import MARKERS, SERIES, legend_above, note
+from ssi_kernels.report.style import MARKERS, SERIES, legend_above, log_axis, note
 
 MOST_SERIES = 8
 MOST_PANELS = 3
@@ -59,7 +59,9 @@ def finish_times(figure: Figure, grid: list[Axes], table: pd.DataFrame, legends_
     seen = np.concatenate([known["median"], known["median_low"].dropna(), beyond["horizon"]])
     for axes in grid:
         if seen.size:
-            axes.set(yscale="log", ylim=(0.6 * seen.min(), 2.0 * max(seen.max(), known["median"].max())))
+            low, high = 0.6 * seen.min(), 2.0 * seen.max()
+            log_axis(axes, "y", low, high)
+            axes.set_ylim(low, high)
         else:
             note(axes, "no run recovered after step 0")
         if len(beyond):

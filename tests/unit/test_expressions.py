@@ -313,6 +313,7 @@ NO_LABEL = {
     "sqrt(-1)*z1": "not a finite real number",
     "(-8)**(1/3)*z1": "not a finite real number",
     "log(-1)": "not a finite real number",
+    "0**(sin(1)**2 + cos(1)**2 - 1)": "sympy cannot compute it",
     "log(z1)": "not a real number for every sample",
     "sqrt(z1)": "not a real number for every sample",
     "z1**0.5": "not a real number for every sample",

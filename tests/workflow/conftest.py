@@ -17,7 +17,7 @@ TINY = {
     "model": {
         "target": {"family": "positional-semantic"},
         "student": {"kind": "attention"},
-        "encoding": "opposite-pair",
+        "encoding": "alternating",
     },
     "grid": {"d": [16, 32, 64], "length": [2], "omega": [0.1, 0.5], "a": 1.0},
     "sgd": {"learning_rate": 0.05, "steps": 50, "replicas": 2, "start": {"m": 0.0, "e": 0.0}},

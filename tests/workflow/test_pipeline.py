@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -189,7 +190,7 @@ def wait_until(holds, seconds: float = 90) -> None:
 
 
 def test_a_failing_sweep_ends_with_a_list_and_a_non_zero_status(project):
-    """Cases 18 and 29 through Snakemake: one sweep fails, the other is finished; a rerun does only the rest."""
+    """Cases 18 and 29 through Snakemake: what is there can be looked at, and a rerun does only the rest."""
     (project.folder / "fragile.py").write_text(FRAGILE)
     sweep = "{model: {target: {callable: 'fragile:target'}, student: {kind: tied, activation: relu}}, "
     sweep += "grid: {d: 16, length: [1, 2]}, sgd: {learning_rate: 0.1, steps: 20, replicas: 2}}"
@@ -200,7 +201,24 @@ def test_a_failing_sweep_ends_with_a_list_and_a_non_zero_status(project):
     assert "1 of 2 points failed, the others are stored" in said
     assert len(json.loads((project.sweep / "failed.json").read_text())) == 1
     assert not (project.sweep / "manifest.json").exists()
+    status = ssi(project, "status")
+    assert (status["complete"], status["missing"], status["failed"]) == (1, 0, 1)
+    assert status["recovered"] + status["censored"] + status["diverged"] == 2
+    drawn = ssi(project, "report")["sweeps"]["tiny"]
+    assert (drawn["complete"], drawn["missing"], drawn["failed"]) == (1, 0, 1)
+    assert "<html" in (project.sweep / "report.html").read_text()
+    assert trajectories(project).status.values.ravel().tolist() == [1, 1, 2, 2]
+
     (project.folder / "cured").touch()
     status, said = project.snakemake("results/tiny/consolidated.json")
     assert status == 0, said
     assert "sweep tiny: 1 points simulated, 0 failed" in said
+    assert trajectories(project).status.values.ravel().tolist() == [1, 1, 1, 1]
+
+
+def ssi(project, command: str) -> dict:
+    """The JSON answer of `ssi`, in a process of its own."""
+    program = [sys.executable, "-c", "from ssi_kernels.cli import main; main()", command, "config.yaml", "--json"]
+    return json.loads(
+        subprocess.run(**{**project.command(), "args": program}, stdout=subprocess.PIPE, check=True).stdout
+    )

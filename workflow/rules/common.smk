@@ -6,13 +6,13 @@ sys.path.insert(
 )  # the package beside this workflow, installed or not
 
 from ssi_kernels.errors import ConfigError
-from ssi_kernels.execute.environment import export_python_path
+from ssi_kernels.execute.environment import extend_search_path
 from ssi_kernels.execute.exits import one_line_errors
 from ssi_kernels.execute.request import place, refresh_requests
 from ssi_kernels.reduce import figure_names, table_names
 from ssi_kernels.sweep import analyses, parse_config
 
-export_python_path()
+extend_search_path()
 RULES = ("all", "simulate", "consolidate", "report")
 
 with one_line_errors():
@@ -53,12 +53,13 @@ def figures(name):
 
 
 def finished(name):
-    """What a sweep ends with."""
+    """What a sweep ends with: all of it is asked for, because Snakemake leaves lost intermediate files lost."""
     folder = f"{RESULTS}/{name}"
     return [
         f"{folder}/manifest.json",
         f"{folder}/consolidated.json",
         *tables(name),
+        *figures(name),
         f"{folder}/report.html",
     ]
 

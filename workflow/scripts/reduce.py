@@ -1,19 +1,13 @@
 """Tables of a sweep from its datasets."""
 
-from ssi_kernels.execute.console import Console
-from ssi_kernels.execute.exits import one_line_errors
-from ssi_kernels.execute.request import place
+from ssi_kernels.execute.stage import stage
 from ssi_kernels.reduce import reduce_sweep
-from ssi_kernels.sweep import analyses, parse_config
+from ssi_kernels.sweep import analyses
 
 
 def main(snakemake) -> None:
-    with one_line_errors(), Console(snakemake.log[0]) as console:
-        placed = place(parse_config(snakemake.config))[snakemake.params.sweep]
-        folder = placed.folder
-        tables = reduce_sweep(
-            folder / "recovery.zarr", folder / "trajectories.zarr", folder / "tables", analyses(placed.sweep)
-        )
+    with stage(snakemake.config, snakemake.params.sweep, snakemake.log[0]) as (placed, console):
+        tables = reduce_sweep(placed.recovery, placed.trajectories, placed.tables, analyses(placed.sweep))
         console.say(f"sweep {placed.name}: tables {', '.join(tables)}")
 
 

@@ -2,15 +2,14 @@
 
 import sys
 
-from ssi_kernels.execute.exits import FAILED_WORK, one_line_errors
+from ssi_kernels.execute.exits import FAILED_WORK
 from ssi_kernels.execute.ray_driver import run_sweep
-from ssi_kernels.execute.request import place, write_manifest
-from ssi_kernels.sweep import parse_config
+from ssi_kernels.execute.request import write_manifest
+from ssi_kernels.execute.stage import stage
 
 
 def main(snakemake) -> None:
-    with one_line_errors():
-        placed = place(parse_config(snakemake.config))[snakemake.wildcards.sweep]
+    with stage(snakemake.config, snakemake.wildcards.sweep) as (placed, _):
         outcome = run_sweep(placed, cores=snakemake.threads, log=snakemake.log[0])
         if outcome.failures:
             sys.exit(FAILED_WORK)

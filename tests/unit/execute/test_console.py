@@ -60,9 +60,11 @@ def test_progress_is_said_every_interval():
 
 
 def test_progress_at_the_end():
-    progress, _ = progress_at([0.0, 4.0])
+    progress, said = progress_at([0.0] + [4.0] * 9)
     progress.advance(done=42)
-    assert progress.line().endswith("done")
+    progress.finish()
+    progress.finish()
+    assert said == ["transition: 42/42 points, 0 failed, 10.5 points/s, done"]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from ssi_kernels.execute import environment
-from ssi_kernels.execute.environment import compilation_cache, device_environment, python_path, worker_environment
+from ssi_kernels.execute.environment import (
+    compilation_cache,
+    device_environment,
+    extend_search_path,
+    python_path,
+    worker_environment,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +69,16 @@ def test_nowhere_to_keep_a_cache_is_a_private_folder(monkeypatch, tmp_path):
 
 
 def test_workers_find_the_package_and_the_users_modules(monkeypatch, tmp_path):
-    monkeypatch.setenv("PYTHONPATH", "/users/modules")
+    monkeypatch.setenv("PYTHONPATH", f"/users/modules{os.pathsep}here")
     monkeypatch.chdir(tmp_path)
     package_root = str(Path(environment.__file__).parents[2])
-    assert python_path().split(os.pathsep) == [package_root, str(tmp_path), "/users/modules"]
+    assert python_path().split(os.pathsep) == [package_root, "/users/modules", str(tmp_path / "here")]
+
+
+def test_the_current_folder_hides_nothing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(sys, "path", ["first"])
+    monkeypatch.chdir(tmp_path)
+    extend_search_path()
+    assert sys.path == ["first", str(tmp_path)]
+    assert str(tmp_path) not in os.environ["PYTHONPATH"]

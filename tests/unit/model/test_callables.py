@@ -130,6 +130,14 @@ def test_identities():
     assert len({json.dumps(t.canonical(2, NONE)) for t in different}) == len(set(different)) == 8
 
 
+def test_functions_of_one_source_text_differ_in_what_they_carry():
+    defaults = [lambda z, k=k: z[0] * k for k in (1, 2)]
+    objects = [functions.double, functions.triple, functions.by_vector, functions.one, functions.other, *defaults]
+    found = [targets.from_callable(function) for function in objects]
+    assert len({json.dumps(t.canonical(2, NONE)) for t in found}) == len(set(found)) == len(objects)
+    assert targets.from_callable(functions.scaled_by(2.0)) == found[0]
+
+
 def test_the_source_is_part_of_the_identity(tmp_path, monkeypatch):
     import importlib
     import linecache

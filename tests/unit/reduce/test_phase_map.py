@@ -135,3 +135,19 @@ def test_the_scale_of_the_axis_does_not_matter():
 
 def test_fraction_without_trials():
     assert np.isnan(fraction(0, 0)).all()
+
+
+def test_what_happens_far_away_does_not_move_the_transition():
+    """An omega at which runs do something else is seen in its fraction, not in the crossing."""
+    x, trials = np.linspace(0, 1, 21), np.full(21, 32)
+    semantic = np.random.default_rng(1).binomial(trials, expit((0.64 - x) / 0.03))
+    usual = crossing(x, semantic, trials)
+    strange = crossing(x, np.where(x == 0, 20, semantic), trials)
+    assert strange == usual
+    assert usual.fitted < x.size
+
+
+@pytest.mark.parametrize("successes", [[0, 0, 1, 0], [16, 0, 0, 16], [0, 16, 16, 0], [1, 0, 0, 0], [16, 16, 16, 15]])
+def test_odd_shapes_do_not_crash(successes):
+    found = crossing(np.arange(4.0), np.array(successes), np.full(4, 16))
+    assert np.isnan(found.half[0]) == bool(found.reason.startswith("undefined"))
