@@ -96,9 +96,10 @@ class SharedReduced(Reduced):
         pattern = self._seen(self.shape.encoding.matrix(length), m.dtype)
         injected = self._seen(self.shape.encoding.shift(length), m.dtype)[:, None]
 
-        rho_square = jnp.maximum((1 - m) * (1 + m), 1e-30)
-        rho = jnp.sqrt(rho_square)
-        along_e = e / rho
+        rho = jnp.sqrt(jnp.maximum((1 - m) * (1 + m), 0))
+        e_square = jnp.sum(e * e, axis=0)
+        # Near m = 1, rho and |e| are rounding errors of which either may be the larger: a ratio must stay a cosine.
+        along_e = e / jnp.maximum(jnp.maximum(rho, jnp.sqrt(e_square)), 1e-30)
         along_v = jnp.sqrt(jnp.maximum(1 - jnp.sum(along_e * along_e, axis=0), 0))
 
         seen = normalised_sum(g, length) if self.shape.student.sees_sum else g

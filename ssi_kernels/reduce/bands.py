@@ -13,9 +13,9 @@ QUANTILES = (0.1, 0.5, 0.9)
 def trajectory_bands(trajectories: xr.Dataset, recovery: xr.Dataset, status: xr.DataArray) -> xr.Dataset:
     """Quantiles over the replicas of |m| and, where there is an encoding, of |e| = sqrt(sum_k e_k^2).
 
-    Variables `m` and `e` over (axes..., step, quantile); lazy where the trajectories are dask arrays, and computed point
-    by point then. A replica that its stop rule froze keeps its final value for as long as others of its point are recorded;
-    diverged, missing and failed replicas are left out. NaN beyond the horizon of a point.
+    Variables `m` and `e` over (axes..., step, quantile); lazy where the trajectories are dask arrays, and computed
+    point by point then. A replica that its stop rule froze keeps its final value for as long as others of its point
+    are recorded; diverged, missing and failed replicas are left out. NaN beyond the horizon of a point.
 
     Args:
         trajectories, recovery: the two datasets of a sweep, or the same selection of both.

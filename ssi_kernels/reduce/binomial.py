@@ -107,12 +107,12 @@ class _Logistic:
 def crossing(x: np.ndarray, successes: np.ndarray, trials: np.ndarray) -> Crossing:
     """Where the fraction of successes crosses one half along x.
 
-    Maximum likelihood of a logistic curve in x, with intervals from the profile likelihood, which hold every value with
-    2 (l_max - l_profile) <= 3.84 phi. The dispersion phi is the deviance per degree of freedom where the fraction does
-    not follow a logistic curve, else 1. If no x has both successes and failures (a step), the crossing is only known
-    to lie between two neighbouring x: these are the interval and their middle the estimate, and the width has an upper
-    bound only. The curve is fitted around the crossing, out to the plateau on either side (`_around_crossing`), so that what
-    happens far away does not move it.
+    Maximum likelihood of a logistic curve in x, with intervals from the profile likelihood, which hold every value
+    with 2 (l_max - l_profile) <= 3.84 phi. The dispersion phi is the deviance per degree of freedom where the
+    fraction does not follow a logistic curve, else 1. If no x has both successes and failures (a step), the crossing
+    is only known to lie between two neighbouring x: these are the interval and their middle the estimate, and the
+    width has an upper bound only. The curve is fitted around the crossing, out to the plateau on either side
+    (`_around_crossing`), so that what happens far away does not move it.
 
     Args:
         x: (n,) positions. successes, trials: (n,) counts; positions without trials are ignored.
@@ -153,8 +153,9 @@ def _direction(x: np.ndarray, successes: np.ndarray, trials: np.ndarray) -> floa
 def _around_crossing(successes: np.ndarray, trials: np.ndarray, sign: float) -> slice:
     """The neighbours of the crossing, out to the first plateau on either side and including it.
 
-    The crossing is where a step would misplace the fewest runs. A plateau is two neighbouring positions or more, with 60 runs or more, that all
-    end the way they should on their side; with fewer, a fraction of 95 % could look the same.
+    The crossing is where a step would misplace the fewest runs. A plateau is two neighbouring positions or more, with
+    60 runs or more, that all end the way they should on their side; with fewer, a fraction of 95 % could look the
+    same.
     """
     wrong_left = (trials - successes) if sign > 0 else successes
     wrong_right = trials - wrong_left

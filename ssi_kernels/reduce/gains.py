@@ -1,4 +1,4 @@
-"""The gain of sharing weights between positions: gain(L) = recovery time untied / recovery time of the other student."""
+"""The gain of sharing weights between positions: gain(L) = steps to weak recovery untied / steps of another student."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ssi_kernels.reduce.lognormal import (
 _COUNTS = ("recovered", "censored", "at_step_0", "diverged", "missing", "failed")
 _SIDES = ("student", "untied")
 _FAR_APART = 1e3
+"""Distance between the students in `_fit_gain`, so that a cell with few runs shares the spread of its own student."""
 VALUES = (
     "student",
     "untied",
@@ -54,10 +55,10 @@ def gain_table(
 ) -> pd.DataFrame:
     """The gain at every length, for every pair of an untied student and another one.
 
-    Each student's time is the typical one of a lognormal law, exp(E log T), fitted by maximum likelihood with its censored
-    runs (`fit_lognormal`), and log gain = E log T_untied - E log T_student. The interval adds the two variances
-    (Student's t with the degrees of freedom of Welch and Satterthwaite). Where a student never recovers only a bound is known: `gain` is
-    NaN, `gain_low` and `gain_high` hold the bound, `reason` says which.
+    Each student's time is the typical one of a lognormal law, exp(E log T), fitted by maximum likelihood with its
+    censored runs (`fit_lognormal`), and log gain = E log T_untied - E log T_student. The interval adds the two
+    variances (Student's t with the degrees of freedom of Welch and Satterthwaite). Where a student never recovers
+    only a bound is known: `gain` is NaN, `gain_low` and `gain_high` hold the bound, `reason` says which.
 
     Args:
         runs: from `recovery_runs`.
@@ -83,8 +84,9 @@ def gain_fit_table(
 
         log T_student = t_L + sigma W,    log T_untied = t_L + g + beta log L + sigma W,
 
-    with a free t_L at every length. A length at which the student has no recovered run tells nothing of the gain but a bound, and is
-    `excluded`, with its count. The fitted line is gain(L) = pivot_gain (L / pivot_length)^exponent, as in `scaling_table`.
+    with a free t_L at every length. A length at which the student has no recovered run tells nothing of the gain but
+    a bound, and is `excluded`, with its count. The fitted line is gain(L) = pivot_gain (L / pivot_length)^exponent,
+    as in `scaling_table`.
 
     Args: as in `gain_table`.
     """

@@ -8,8 +8,8 @@ and a run that did not recover by its horizon H_r contributes P(T_r > H_r) = Phi
 instead of a density. Intervals come from the sandwich (robust) covariance of the estimating equations, so that they
 hold for independent runs even where the noise is not lognormal (White 1982; Lin and Wei 1989).
 
-`lifelines.LogNormalAFTFitter(..., ancillary=True, robust=True)` fits the same model and the tests compare the two; it is not used here
-because its robust covariance takes seconds a fit where this takes milliseconds.
+`lifelines.LogNormalAFTFitter(..., ancillary=True, robust=True)` fits the same model and the tests compare the two; it
+is not used here because its robust covariance takes seconds a fit where this takes milliseconds.
 """
 
 from __future__ import annotations

@@ -56,9 +56,10 @@ def phase_table(ends: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
 def transition_table(phase: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """Where half of the decided runs end semantic, for every series: one value of all axes but omega.
 
-    Decided runs end semantic, positional or elsewhere. `omega_half` is where a logistic curve in omega crosses one half and
-    `width` the distance over which it goes from 90 % to 10 % (`binomial.crossing`), each with its 95 % interval, which is widened by
-    `dispersion` where the curve does not fit. Of the `omegas` that have decided runs, `fitted` lie around the crossing and enter. NaN with a `reason` where they are undefined.
+    Decided runs end semantic, positional or elsewhere. `omega_half` is where a logistic curve in omega crosses one
+    half and `width` the distance over which it goes from 90 % to 10 % (`binomial.crossing`), each with its 95 %
+    interval, which is widened by `dispersion` where the curve does not fit. Of the `omegas` that have decided runs,
+    `fitted` lie around the crossing and enter. NaN with a `reason` where they are undefined.
 
     Args:
         phase: from `phase_table`.

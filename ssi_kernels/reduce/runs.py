@@ -27,8 +27,8 @@ def axes_of(dataset: xr.Dataset) -> list[Hashable]:
 def status_of(recovery: xr.Dataset, trajectories: xr.Dataset) -> xr.DataArray:
     """What is there of every replica, int8 of `Status` over (axes..., replica), loaded.
 
-    Complete only where both datasets are: of a replica whose trajectory was lost after it was written nothing is counted, so
-    that tables and figures speak of the same runs. The datasets must come from `store.open_recovery` and
+    Complete only where both datasets are: of a replica whose trajectory was lost after it was written nothing is
+    counted, so that tables and figures speak of the same runs. The datasets must come from `store.open_recovery` and
     `store.open_trajectories`, whose status tells lost blocks (which read as NaN, or as a code) from measured values.
     """
     both = xr.concat([recovery["status"], trajectories["status"]], "dataset").compute()
@@ -66,7 +66,8 @@ def end_runs(recovery: xr.Dataset, status: xr.DataArray) -> pd.DataFrame:
 def _words(
     *conditions: tuple[xr.DataArray, str], status: xr.DataArray, vocabulary: tuple[str, ...] = OUTCOMES
 ) -> xr.DataArray:
-    """Positions in the vocabulary: the last condition that holds, and what is lacking above all; `missing` where none."""
+    """Positions in the vocabulary: the last condition that holds, and what is lacking above all; `missing` where
+    none."""
     lacking = [(status != Status.COMPLETE, "missing"), (status == Status.FAILED, "failed")]
     positions = xr.full_like(conditions[0][0], vocabulary.index("missing"), dtype=np.int8)
     for condition, word in (*conditions, *lacking):

@@ -34,11 +34,11 @@ VALUES = (
 def scaling_table(runs: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """The exponent of every series: one value of all axes but d, and of the threshold.
 
-    Maximum likelihood of log T = c + alpha log d + sigma(d) W with right-censoring (`fit_log_times`). `slope` is alpha; the fitted
-    line is T(d) = pivot_time (d / pivot_d)^slope, with the pivot where the line is known best, so that the relative
-    errors of `pivot_time` and of `slope` are independent. `spread` is sigma averaged over the runs.
-    `at_step_0` counts the recovered runs that are left out because log 0 does not exist; diverged, missing and
-    failed replicas are left out as well. NaN with a `reason` where fewer than two values of d have recovered runs.
+    Maximum likelihood of log T = c + alpha log d + sigma(d) W with right-censoring (`fit_log_times`). `slope` is
+    alpha; the fitted line is T(d) = pivot_time (d / pivot_d)^slope, with the pivot where the line is known best, so
+    that the relative errors of `pivot_time` and of `slope` are independent. `spread` is sigma averaged over the runs.
+    `at_step_0` counts the recovered runs that are left out because log 0 does not exist; diverged, missing and failed
+    replicas are left out as well. NaN with a `reason` where fewer than two values of d have recovered runs.
 
     Args:
         runs: from `recovery_runs`.

@@ -14,10 +14,11 @@ _ROUNDING = 1e-9
 def median_time(times: np.ndarray, observed: np.ndarray) -> tuple[float, float, float]:
     """Kaplan-Meier median and its 95 % interval.
 
-    The median is where the survival curve S(t) = P(T > t) crosses 1/2: the middle of the stretch where S = 1/2, if there is one,
-    so that it is the ordinary median when nothing is censored. NaN if S stays above 1/2: more than half are censored.
-    The interval (Brookmeyer and Crowley 1982) holds the t whose log(-log S) interval contains 1/2; an upper end that the
-    runs do not bound is inf, and one run alone has no interval. A censored run counts as at risk up to and including its last step.
+    The median is where the survival curve S(t) = P(T > t) crosses 1/2: the middle of the stretch where S = 1/2, if
+    there is one, so that it is the ordinary median when nothing is censored. NaN if S stays above 1/2: more than half
+    are censored. The interval (Brookmeyer and Crowley 1982) holds the t whose log(-log S) interval contains 1/2; an
+    upper end that the runs do not bound is inf, and one run alone has no interval. A censored run counts as at risk
+    up to and including its last step.
 
     Args:
         times: (n,) recovery times, or the step up to which a censored run was followed.

@@ -23,7 +23,8 @@ _TEXT = ("target", "student", "encoding", "untied", "protocol", "reason")
 def reduce_sweep(
     recovery_path: str | Path, trajectories_path: str | Path, tables_dir: str | Path, analyses: Iterable[str]
 ) -> dict[str, pd.DataFrame]:
-    """Writes `<table>.csv` for every table of the analyses (`table_names`), each whole or not at all, and returns them by name.
+    """Writes `<table>.csv` for every table of the analyses (`table_names`), each whole or not at all, and returns
+    them by name.
 
     Undefined numbers are empty fields, with the reason in the column `reason`; an unbounded end of an interval is
     `inf`. Raises StoreError where a dataset is absent or a file cannot be written.

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ssi_kernels.report.choose import representative, varied
 from ssi_kernels.report.labels import coordinates_math, with_interval
-from ssi_kernels.report.style import legend_above, note, numeric_axis, panels, log_axis
+from ssi_kernels.report.style import legend_above, log_axis, note, numeric_axis, panels
 from ssi_kernels.report.times import MOST_SERIES, look, thresholds
 
 
@@ -19,7 +19,9 @@ def draw_gain(gain: pd.DataFrame, fits: pd.DataFrame, axes: Sequence[str]) -> Fi
     """Gain against L with its fits and a line proportional to L, one panel a threshold, one line a series."""
     levels = thresholds(gain) or [None]
     figure, grid = panels(len(levels), 2, 3.8, sharey=True)
-    keys = varied(gain, [axis for axis in axes if axis not in ("student", "length")]) + varied(gain, ["student", "untied"])
+    keys = varied(gain, [axis for axis in axes if axis not in ("student", "length")]) + varied(
+        gain, ["student", "untied"]
+    )
     shown = representative(gain, keys, MOST_SERIES)
     for panel, level in zip(grid, levels, strict=True):
         rows = shown[shown["threshold"] == level]

@@ -20,7 +20,8 @@ MOST_SENTENCES = 6
 
 
 def headlines(tables: Mapping[str, pd.DataFrame]) -> list[Markup]:
-    """Sentences, HTML-safe: what is defined of transitions, gains and exponents, then what is not and why, then the counts."""
+    """Sentences, HTML-safe: what is defined of transitions, gains and exponents, then what is not and why, then the
+    counts."""
     defined, undefined = [], []
     for name, told in _TOLD.items():
         if name in tables:
@@ -34,7 +35,8 @@ def headlines(tables: Mapping[str, pd.DataFrame]) -> list[Markup]:
 
 @dataclass(frozen=True)
 class _Told:
-    """How to tell of one table: its estimate in words, the columns that do not name a series, and a sentence for a row."""
+    """How to tell of one table: its estimate in words, the columns that do not name a series, and a sentence for a
+    row."""
 
     estimate: str
     words: str

@@ -66,8 +66,8 @@ def write_report(
 ) -> Path:
     """Writes the report of a sweep to `out`, whole or not at all, and returns its path.
 
-    First the results in words, then figures, tables, configuration and provenance, with figures and styles inside the file: it
-    makes no request. Figures and tables are those that `draw_figures` and `reduce_sweep` wrote.
+    First the results in words, then figures, tables, configuration and provenance, with figures and styles inside the
+    file: it makes no request. Figures and tables are those that `draw_figures` and `reduce_sweep` wrote.
     """
     analyses = tuple(analyses)
     tables = read_tables(tables_dir, analyses)

@@ -100,7 +100,9 @@ def _draw_map(axes: Axes, phase: pd.DataFrame, transition: pd.DataFrame) -> Quad
     known = transition[transition["omega_half"].notna()]
     errors = [known["omega_half"] - known["omega_low"], known["omega_high"] - known["omega_half"]]
     style = {"color": "white", "markeredgecolor": "black", "ecolor": "white", "elinewidth": 1.2, "linestyle": "none"}
-    axes.errorbar(known["omega_half"], known["a"], xerr=errors, marker="o", markersize=4, label="half semantic", **style)
+    axes.errorbar(
+        known["omega_half"], known["a"], xerr=errors, marker="o", markersize=4, label="half semantic", **style
+    )
     axes.set(xlim=_edges(omegas)[[0, -1]], facecolor="0.8")
     axes.grid(False)
     return mesh

@@ -33,4 +33,3 @@ def _draw_line(axes: Axes, rows: pd.DataFrame, x: str, index: int, label: str | 
     known = rows[rows["median"] > 0]
     axes.plot(known[x], known["median"], color=look(index)[0], linewidth=0.9, alpha=0.5)
     draw_medians(axes, rows, x, index, label)
-

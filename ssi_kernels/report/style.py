@@ -106,7 +106,8 @@ def log_axis(axes: Axes, direction: str, low: float, high: float) -> None:
 
 
 def numeric_axis(axes: Axes, direction: str, name: str, values: Sequence[float]) -> None:
-    """Scale, ticks and label of an axis of the grid: logarithmic where its values span much, ticks at the values where few."""
+    """Scale, ticks and label of an axis of the grid: logarithmic where its values span much, ticks at the values
+    where few."""
     values = np.unique(np.asarray(values, dtype=float))
     axis = getattr(axes, f"{direction}axis")
     logarithmic = name not in ("omega", "a", "sie") and values[0] > 0 and values[-1] >= _LOG_RATIO * values[0]

@@ -94,7 +94,7 @@ def test_a_killed_driver_leaves_nothing_to_clean_up(project):
     project.trouble("hold-1", "hold-2")
     driver = project.start()
     project.wait_for_segments(2)
-    status, out, err = project.run()
+    status, _, err = project.run()
     assert status == 1
     assert f"pid {driver.pid}" in err and "another driver" in err and err.count("\n") == 1
     driver.kill()

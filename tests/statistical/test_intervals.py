@@ -1,7 +1,7 @@
 """Nominal 95 % intervals hold the truth in 90 to 98 % of synthetic sweeps, under censoring and uneven spread.
 
-Every test simulates a few hundred sweeps from fixed seeds; the standard error of a coverage is about 1 %, so that an interval of
-exactly 95 % leaves the range once in some 2,000 choices of seeds.
+Every test simulates a few hundred sweeps from fixed seeds; the standard error of a coverage is about 1 %, so that an
+interval of exactly 95 % leaves the range once in some 2,000 choices of seeds.
 """
 
 import numpy as np
@@ -57,6 +57,28 @@ def test_exponent(spread, censored, follows):
         fit = fit_log_times(*scaling_sweep(seed, spread, horizon, x), x)
         _, low, high = fit.interval([0.0, 1.0])
         hits.append(low <= ALPHA <= high)
+    assert_nominal(hits)
+
+
+def quadratic_escape(rng, x):
+    """log T of runs that leave the origin at a rate of order 1/d from an overlap z / sqrt(d): SIE 2, a random start."""
+    d, z = np.exp(x), np.abs(rng.normal(size=x.size))
+    return np.log(1 + d * np.maximum(np.log(0.5 * np.sqrt(d) / z), 0.05))
+
+
+@pytest.mark.parametrize("censored", [0.0, 0.25, 0.5])
+def test_exponent_of_times_that_are_not_lognormal(censored):
+    """Times as SGD makes them for SIE 2: skewed, less spread at larger d. The truth is the slope of E log T."""
+    x = np.repeat(np.log(D), 32)
+    many = np.array([quadratic_escape(np.random.default_rng(seed), x) for seed in range(10_000, 10_500)])
+    truth = np.polyfit(x, many.mean(axis=0), 1)[0]
+    horizon = np.quantile(many, 1 - censored) if censored else np.inf
+    hits = []
+    for seed in range(300):
+        log_time = quadratic_escape(np.random.default_rng(seed), x)
+        fit = fit_log_times(np.minimum(log_time, horizon), log_time <= horizon, x)
+        _, low, high = fit.interval([0.0, 1.0])
+        hits.append(low <= truth <= high)
     assert_nominal(hits)
 
 

@@ -128,3 +128,15 @@ def test_x64_is_not_left_switched_on():
     """Case 24: the float64 path does not change what other code sees."""
     simulate(TIED, 10, dtype="float64")
     assert jnp.zeros(1).dtype == np.float32 and not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("encoding", [ssi.encodings.opposite_pair(), ssi.encodings.pattern([[1, 0.5], [-1, 1]])])
+def test_a_perfectly_learned_target_is_a_resting_place(encoding, dtype):
+    """At omega = 0 the loss vanishes at m = 1, where 1 - m^2 and e are nothing but rounding errors."""
+    target = ssi.targets.positional_semantic(0.0, 1.0, pattern=[[1], [-1]])
+    model = ssi.Model(target, ssi.students.attention(), encoding)
+    run = simulate(model, 40_000, replicas=(0, 64), d=50, dtype=dtype, start=starts.overlaps(0.3))
+    np.testing.assert_allclose(run.final["m"], 1, atol=1e-5)
+    np.testing.assert_allclose(run.final["e"], 0, atol=1e-3)
+    assert np.isnan(run.lanes.diverged).all()

@@ -21,8 +21,9 @@ PROVENANCE = {"package_version": "0.1.0", "jax": "0.10.2", "device": "cpu: x86_6
 def synthetic(axes, draw, *, replicas=16, horizon=1_000_000, thresholds=(0.5,), rate=0.05, students=None, encoded=True):
     """(recovery, trajectories), neither of them verified.
 
-    `draw(coords, rng)` returns a dict with `time` (replicas,), inf where a run does not recover by the horizon and NaN where it diverged,
-    and may return `end` (replicas,) of `End`. `horizon` and `rate` may be functions of the coordinates.
+    `draw(coords, rng)` returns a dict with `time` (replicas,), inf where a run does not recover by the horizon and
+    NaN where it diverged, and may return `end` (replicas,) of `End`. `horizon` and `rate` may be functions of the
+    coordinates.
     """
     grid = {"length": [2], **axes}
     grid = {name: np.array(values) for name, values in {"d": [100], **grid}.items()}
@@ -45,7 +46,8 @@ def verified(pair):
 
 
 def write(pair, folder):
-    """Both datasets as Zarr, one file a (d, length) and variable as in the store; returns their paths, recovery first."""
+    """Both datasets as Zarr, one file a (d, length) and variable as in the store; returns their paths, recovery
+    first."""
     paths = folder / "recovery.zarr", folder / "trajectories.zarr"
     for dataset, path in zip(pair, paths, strict=True):
         group = zarr.create_group(path, zarr_format=3, attributes=dataset.attrs)

@@ -69,7 +69,7 @@ def test_names_are_escaped(report):
 
 def test_the_results_come_before_the_figures(report):
     text = report("everything")
-    assert text.index("Half of the decided runs") < text.index("<figure") < text.index("<table")
+    assert text.index("half of the decided runs") < text.index("<figure") < text.index("<table")
 
 
 def test_figures_come_from_the_drawn_files(drawn, report):
