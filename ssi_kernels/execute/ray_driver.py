@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
@@ -142,6 +143,7 @@ class RayPool(AbstractContextManager):
             if address == "local":
                 options = self._local(stack.enter_context(session_folder()))
             else:
+                _check_answers(address)
                 options = {"address": address}
             self._connect(options, stack)
             self.where = "this machine" if address == "local" else f"the Ray cluster at {address}"
@@ -217,3 +219,15 @@ def _set_environment() -> None:
         os.environ.setdefault(name, value)
     if "RAY_AUTH_TOKEN_PATH" not in os.environ and not Path("~/.ray/auth_token").expanduser().exists():
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
+def _check_answers(address: str) -> None:
+    """Raise DriverError where nothing answers at `host:port`: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and "/" not in host and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as error:
+            raise DriverError(
+                f"RAY_ADDRESS: {address}: no cluster answers ({error.strerror or error}): start one there, or unset it"
+            ) from error

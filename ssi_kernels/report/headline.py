@@ -91,9 +91,9 @@ def _transition(row: pd.Series) -> Markup:
     sentence = f"Half of the decided runs end semantic at ω = {half[0]} (95 % interval {half[1]} to {half[2]})"
     if np.isfinite(row["width"]):
         width = with_interval(row["width"], row["width_low"], row["width_high"])
-        sentence += f"; the fraction falls from 90 % to 10 % over {width[0]} ({width[1]} to {width[2]})"
+        sentence += f"; the fraction goes between 90 % and 10 % over {width[0]} ({width[1]} to {width[2]})"
     elif np.isfinite(row["width_high"]):
-        sentence += f"; the fraction falls from 90 % to 10 % over less than {number(float(row['width_high']), 2)}"
+        sentence += f"; the fraction goes between 90 % and 10 % over less than {number(float(row['width_high']), 2)}"
     return escape(f"{sentence}, {number(int(row['decided']))} decided runs.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,8 +68,8 @@ with one_line_errors():
 class Project:
     """A folder with `config.yaml` and the module `trouble`; one point for each length."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, temporary: Path):
+        self.folder, self.temporary = folder, temporary
         self.drivers: list[subprocess.Popen] = []
         (folder / "trouble.py").write_text(TROUBLE)
         self.configure(length=[1, 2, 3, 4])
@@ -102,7 +103,12 @@ class Project:
         driver = subprocess.Popen(
             [*prefix, sys.executable, "-c", DRIVE],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}:{self.folder}", **environment},
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{ROOT}:{self.folder}",
+                "TMPDIR": str(self.temporary),
+                **environment,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -117,6 +123,10 @@ class Project:
         out, err = driver.communicate(timeout=120)
         return driver.returncode, out, err
 
+    def sessions(self) -> list[Path]:
+        """Folders of Ray sessions."""
+        return list(self.temporary.glob(f"{PREFIX}*"))
+
     @property
     def placed(self) -> PlacedSweep:
         return place(load_config(self.folder / "config.yaml"), self.folder / "results")["trouble"]
@@ -125,20 +135,15 @@ class Project:
         lacking = {item.point.length for item in self.placed.missing()}
         return {point.length for point in self.placed.grid.points} - lacking
 
+    @staticmethod
+    def wait_until(holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 60
+        while not holds():
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.05)
+
     def wait_for_segments(self, count: int) -> None:
-        wait_until(lambda: len(list((self.folder / "results/store").glob("*/*.zarr.zip"))) == count)
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-
-
-def sessions() -> set[Path]:
-    """Folders of Ray sessions of this package."""
-    return set(Path("/tmp").glob(f"{PREFIX}*"))
+        self.wait_until(lambda: len(list((self.folder / "results/store").glob("*/*.zarr.zip"))) == count)
 
 
 @pytest.fixture
@@ -146,11 +151,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "trouble", raising=False)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    project = Project(tmp_path)
-    yield project
+    with tempfile.TemporaryDirectory(prefix="t", dir="/tmp", ignore_cleanup_errors=True) as temporary:
+        project = Project(tmp_path, Path(temporary))
+        yield project
+        end_all(project)
+    sys.modules.pop("trouble", None)
+
+
+def end_all(project: Project) -> None:
     for driver in project.drivers:
         driver.kill()
         driver.wait()
         driver.stdout.close()
         driver.stderr.close()
-    sys.modules.pop("trouble", None)

@@ -67,3 +67,13 @@ def test_beyond_the_horizon_of_a_point_there_is_nothing():
     bands = trajectory_bands(trajectories, recovery, status_of(recovery, trajectories))
     beyond = bands["m"].sel(d=10, step=slice(10_000, None))
     assert beyond.isnull().all()
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_bands_do_not_depend_on_chunks(pair, size):
+    """Case 34: to rounding."""
+    recovery, trajectories = pair
+    status = status_of(recovery, trajectories)
+    whole = trajectory_bands(trajectories, recovery, status)
+    chunks = {name: size for name in ("d", "length", "replica", "step")}
+    xr.testing.assert_allclose(trajectory_bands(trajectories.chunk(chunks), recovery, status).compute(), whole)

@@ -7,6 +7,7 @@ import pytest
 
 from ssi_kernels.reduce import figure_names
 from ssi_kernels.report import write_report
+from ssi_kernels.report.page import _provenance
 
 from .conftest import ODD_NAME, SWEEPS
 
@@ -85,3 +86,18 @@ def test_an_unwritable_place_is_named(drawn, tmp_path):
     with pytest.raises(StoreError, match="file"):
         folders = sweep.folder / "tables", sweep.folder / "figures"
         write_report("x", sweep.recovery, *folders, sweep.analyses, tmp_path / "file" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("moments", "period"),
+    [
+        ("2026-01-01T10:00:00Z", "2026-01-01T10:00:00Z"),
+        ("2026-01-01T10:00:00Z; 2026-01-02T00:00:00Z", "2026-01-01T10:00:00Z to 2026-01-02T00:00:00Z"),
+        (
+            "2026-01-01T10:00:00Z; 2026-01-02T00:00:00Z; and 9 more",
+            "2026-01-01T10:00:00Z to 2026-01-02T00:00:00Z or later",
+        ),
+    ],
+)
+def test_when_the_runs_were_made(moments, period):
+    assert dict(_provenance({"finished_at": moments}))["runs finished at (UTC)"] == period
