@@ -30,6 +30,7 @@ _TITLES = {
     "commit": "commit",
     "python": "Python",
     "finished_at": "runs finished at (UTC)",
+    "kernel_seconds": "time in the kernels, all workers (s)",
 }
 
 
@@ -133,21 +134,6 @@ def _cell(value: object) -> str:
 
 def _provenance(attributes: Mapping[str, object]) -> list[tuple[str, str]]:
     """Names and values of the dataset's attributes; those known come first, under their title."""
-    if "finished_at" in attributes:
-        attributes = {**attributes, "finished_at": _period(str(attributes["finished_at"]))}
     known = [(title, str(attributes[key]) or "none") for key, title in _TITLES.items() if key in attributes]
     others = [(key, str(value) or "none") for key, value in sorted(attributes.items()) if key not in _TITLES]
     return known + others
-
-
-def _period(moments: str) -> str:
-    """From the first to the last of some moments, sorted and joined by "; ", of which the store may leave out the
-    last ones.
-
-    >>> _period("2026-01-01T10:00:00Z; 2026-01-01T10:05:00Z; and 3 more")
-    '2026-01-01T10:00:00Z to 2026-01-01T10:05:00Z or later'
-    """
-    listed = moments.split("; ")
-    told = [moment for moment in listed if not moment.startswith("and ")]
-    period = told[0] if len(told) == 1 else f"{told[0]} to {told[-1]}"
-    return period if len(told) == len(listed) else f"{period} or later"

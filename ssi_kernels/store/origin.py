@@ -17,10 +17,15 @@ class Origins:
 
     def __init__(self) -> None:
         self._values: dict[str, set[str]] = defaultdict(set)
+        self._finished: list[str] = []
+        self._seconds = 0.0
 
     def add(self, provenances: Iterable[Mapping]) -> None:
-        """Takes note of the provenance of some segments; only text counts, the rest are measurements."""
+        """Takes note of the provenance of some segments; `measured` has `seconds` and `finished_at` (ISO 8601, UTC)."""
         for provenance in provenances:
+            measured = provenance.get("measured", {})
+            self._seconds += measured.get("seconds", 0.0)
+            self._finished += [measured["finished_at"]] if "finished_at" in measured else []
             for name, value in provenance.items():
                 if isinstance(value, str):
                     self._values[name].add(value)
@@ -31,7 +36,18 @@ class Origins:
         `xarray` and `zarr` are those that write the dataset. What no segment tells is "".
         """
         found = {name: _joined(values) for name, values in sorted(self._values.items())}
-        return {**dict.fromkeys(_ALWAYS, ""), **found, "xarray": version("xarray"), "zarr": version("zarr")}
+        here = {"xarray": version("xarray"), "zarr": version("zarr")}
+        return {**dict.fromkeys(_ALWAYS, ""), **found, **self._times(), **here}
+
+    def _times(self) -> dict[str, str]:
+        """When the first and the last segment were finished, and the time their kernels took together."""
+        if not self._finished:
+            return {}
+        first, last = min(self._finished), max(self._finished)
+        return {
+            "finished_at": first if first == last else f"{first} to {last}",
+            "kernel_seconds": f"{self._seconds:.1f}",
+        }
 
 
 def _joined(values: set[str]) -> str:
