@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +21,7 @@ def shape_key(point: Point) -> tuple[Shape, Schedule]:
     return _shape(point), point.schedule
 
 
-def run_task(task: Task, store_root: Path | None = None) -> Segment:
+def run_task(task: Task) -> Segment:
     """Simulates all replicas of a task's points, from step 0 or from the states in its `resume` segment.
 
     Raises ValueError for points of different shapes, and StoreError where `resume` cannot be read.

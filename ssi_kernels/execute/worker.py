@@ -25,7 +25,7 @@ SHARE_LESS = "the device is out of memory: raise resources.gpu, so that fewer ta
 log = logging.getLogger(__name__)
 
 
-def perform(task: Task, store_root: Path, run: Callable[[Task, Path], Segment] | None = None) -> Performed:
+def perform(task: Task, store_root: Path, run: Callable[[Task], Segment] | None = None) -> Performed:
     """Simulate `task` and store its segment; after an exception, each half of its points apart, down to one.
 
     `run` is `ssi_kernels.execute.batch.run_task` unless a test says otherwise.
@@ -33,7 +33,7 @@ def perform(task: Task, store_root: Path, run: Callable[[Task, Path], Segment] |
     if run is None:
         from ssi_kernels.execute.batch import run_task as run
     try:
-        segment = run(task, store_root)
+        segment = run(task)
     except Exception as error:
         if len(task.points) == 1:
             return Performed(failures=(_failure(task.points[0], error),))

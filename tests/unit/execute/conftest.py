@@ -40,7 +40,7 @@ def placed(make_placed) -> PlacedSweep:
     return make_placed()
 
 
-def fake_run(task: Task, store_root: Path) -> Segment:
+def fake_run(task: Task) -> Segment:
     """What a kernel would return: replica 0 recovers at step 7, replica 1 diverges at step 9, others stay."""
     points, replicas = len(task.points), task.replicas[1] - task.replicas[0]
     recorded = task.points[0].schedule.steps(task.steps[1])
@@ -64,5 +64,5 @@ def fake_run(task: Task, store_root: Path) -> Segment:
 
 
 @pytest.fixture
-def run() -> Callable[[Task, Path], Segment]:
+def run() -> Callable[[Task], Segment]:
     return fake_run

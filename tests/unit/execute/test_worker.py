@@ -29,11 +29,11 @@ def test_neighbours_of_a_raising_point_are_stored(placed, run):
     culprit = placed.grid.points[1]
     calls = []
 
-    def raising(task, root):
+    def raising(task):
         calls.append(len(task.points))
         if culprit in task.points:
             raise FloatingPointError("no")
-        return run(task, root)
+        return run(task)
 
     performed = perform(whole_task(placed), placed.store, raising)
     assert [failure.point_id for failure in performed.failures] == [culprit.point_id]
@@ -45,7 +45,7 @@ def test_neighbours_of_a_raising_point_are_stored(placed, run):
 def test_a_device_out_of_memory_names_the_setting(placed):
     """Case 26."""
 
-    def exhausted(task, root):
+    def exhausted(task):
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 1 byte")
 
     performed = perform(Task(placed.grid.points[:1], (0, 2), (0, 50)), placed.store, exhausted)
