@@ -11,7 +11,7 @@ from ssi_kernels.store import write_segment
 
 
 def store(placed, run, points) -> None:
-    write_segment(placed.store, run(Task(tuple(points), (0, 2), (0, 50)), placed.store))
+    write_segment(placed.store, run(Task(tuple(points), (0, 2), (0, 50))))
 
 
 def test_a_plan_counts_what_is_missing_and_says_why(make_placed, run):

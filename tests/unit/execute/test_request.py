@@ -16,7 +16,7 @@ from ssi_kernels.sweep import parse_config
 
 def simulate(placed, run) -> None:
     for work in placed.missing():
-        write_segment(placed.store, run(Task((work.point,), work.replicas, work.steps, work.resume), placed.store))
+        write_segment(placed.store, run(Task((work.point,), work.replicas, work.steps, work.resume)))
 
 
 def finish(placed, run) -> None:
