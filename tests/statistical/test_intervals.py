@@ -18,6 +18,12 @@ from ssi_kernels.reduce.survival import median_time
 
 pytestmark = pytest.mark.statistical
 
+
+def slow(value):
+    """A value that only the slow run tries."""
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
 ALPHA = 1.3
 D = np.array([64, 128, 256, 512, 1024, 2048])
 SPREADS = {
@@ -46,7 +52,7 @@ def scaling_sweep(seed, spread, horizon, x):
     return np.minimum(log_time, horizon), log_time <= horizon
 
 
-@pytest.mark.parametrize("follows", [False, True], ids=["one horizon", "horizon follows d"])
+@pytest.mark.parametrize("follows", [False, slow(True)], ids=["one horizon", "horizon follows d"])
 @pytest.mark.parametrize("censored", [0.0, 0.25, 0.5])
 @pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS)
 def test_exponent(spread, censored, follows):
@@ -66,6 +72,7 @@ def quadratic_escape(rng, x):
     return np.log(1 + d * np.maximum(np.log(0.5 * np.sqrt(d) / z), 0.05))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("censored", [0.0, 0.25, 0.5])
 def test_exponent_of_times_that_are_not_lognormal(censored):
     """Times as SGD makes them for SIE 2: skewed, less spread at larger d. The truth is the slope of E log T."""
@@ -82,7 +89,7 @@ def test_exponent_of_times_that_are_not_lognormal(censored):
     assert_nominal(hits)
 
 
-@pytest.mark.parametrize("spoil", ["drop", "clip"])
+@pytest.mark.parametrize("spoil", ["drop", slow("clip")])
 def test_a_fit_without_censoring_is_refused_by_this_test(spoil):
     """The control: dropping the censored runs, or taking the horizon for their time, misses the exponent."""
     x, spread = np.repeat(np.log(D), 32), SPREADS["constant"]
@@ -138,7 +145,7 @@ def gain_sweep(seed, lengths, replicas, censored):
 
 
 @pytest.mark.parametrize("censored", [0.0, 0.5])
-@pytest.mark.parametrize("replicas", [5, 16])
+@pytest.mark.parametrize("replicas", [5, slow(16)])
 def test_gain(replicas, censored):
     hits = []
     for seed in range(400):
@@ -149,7 +156,7 @@ def test_gain(replicas, censored):
 
 
 @pytest.mark.parametrize("censored", [0.0, 0.5])
-@pytest.mark.parametrize("replicas", [5, 16])
+@pytest.mark.parametrize("replicas", [slow(5), 16])
 def test_gain_exponent(replicas, censored):
     hits = []
     for seed in range(300):
@@ -160,7 +167,7 @@ def test_gain_exponent(replicas, censored):
 
 
 @pytest.mark.parametrize("replicas", [16, 64])
-@pytest.mark.parametrize("scale", [0.06, 0.03], ids=["wide", "narrow"])
+@pytest.mark.parametrize("scale", [0.06, slow(0.03)], ids=["wide", "narrow"])
 def test_transition(scale, replicas):
     omegas, half, width = np.linspace(0, 1, 21), 0.642, 2 * np.log(9) * scale
     probability, trials = expit((half - omegas) / scale), np.full(omegas.size, replicas)

@@ -1,6 +1,5 @@
 """From a sweep to its points."""
 
-
 import pytest
 
 from ssi_kernels.errors import ConfigError
