@@ -42,7 +42,7 @@ def test_a_lost_or_truncated_file_is_noticed(tmp_path):
     content = chunk.read_bytes()
     for change in (chunk.unlink, lambda: chunk.write_bytes(content[:-1])):
         change()
-        assert "trajectories.zarr/m/c/0" in stale(tmp_path / "x", made.fingerprint)
+        assert chunk.relative_to(tmp_path / "x").as_posix() in stale(tmp_path / "x", made.fingerprint)
     chunk.write_bytes(content)
     assert stale(tmp_path / "x", made.fingerprint) is None
 
