@@ -6,7 +6,7 @@ from snakemake.utils import min_version
 
 min_version("9.10")
 
-if "sweeps" not in config:
+if "sweeps" not in config and not workflow.overwrite_configfiles:
 
     configfile: os.path.join(workflow.basedir, "config", "quickstart.yaml")
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ssi_kernels.errors import ConfigError, Outcome
 from ssi_kernels.execute.environment import device_environment
+from ssi_kernels.execute.exits import DriverError
+from ssi_kernels.execute.failures import describe, one_line
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,7 +26,12 @@ def recovery_of(placed: PlacedSweep, point: Point) -> dict:
     _check_device(placed)
     from ssi_kernels.execute.simulate import simulate_point
 
-    run = simulate_point(point)
+    try:
+        run = simulate_point(point)
+    except (ConfigError, OSError):
+        raise
+    except Exception as error:
+        raise DriverError(f"{describe(point.coords)}: {one_line(error)}") from error
     order = placed.grid.threshold_order(point)
     labelled = zip(placed.grid.thresholds, order, strict=True)
     return {

@@ -174,7 +174,7 @@ class RowReduced(Reduced):
         """One step of SGD; see SharedReduced.step."""
         length, m, h = self.shape.length, state["m"], lane["h"]
         g, v = normals[:length], normals[length : 2 * length]
-        chi_normals = normals[2 * length :].reshape(self.chi_normals, length, -1)
+        chi_normals = normals[2 * length : self.normals].reshape(self.chi_normals, length, -1)
         chi = self.chi(chi_normals, lane)
         z = m * g + jnp.sqrt(jnp.maximum((1 - m) * (1 + m), 0)) * v
         loss, q = loss_and_gradient(self.shape.student, self.shape.loss, normalised_sum(z, length), label(g))

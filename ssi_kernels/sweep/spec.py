@@ -26,6 +26,9 @@ from ssi_kernels.sweep.sections import (
 FAMILY_AXES = ("sie", "omega", "a")
 _SWEEP_NAME = re.compile(r"[A-Za-z0-9_-]+$")
 
+RULES = ("all", "simulate", "consolidate", "report")
+"""Rules of the workflow, whose names no sweep may take: a sweep's name is a target of its own."""
+
 
 class Sweep(Section):
     """One sweep; its results are in the folder of its name."""
@@ -106,6 +109,8 @@ def _read_sweeps(value: object) -> object:
             raise refusal(name, "is not the name of a sweep; use letters, digits, - and _ (quote a number)")
         if name == "store":
             raise refusal(name, "is the folder of the store; choose another name for the sweep")
+        if name in RULES:
+            raise refusal(name, "is the name of a rule of the workflow; choose another name for the sweep")
     return dict(value)
 
 

@@ -113,6 +113,12 @@ CASES = [
     _case("tied h2, L = 1", targets.hermite(2), students.tied("h2"), NONE, 9, 1, 0.05, 150, AT(0.4)),
     _case("untied relu, joint", HE2, students.untied("relu"), NONE, 10, 3, 0.4, 200, starts.random()),
     _case("untied relu, row", HE2, students.untied("relu", "row"), NONE, 12, 3, 0.4, 200, starts.random()),
+    _case(
+        "untied relu, row, many degrees", HE2, students.untied("relu", "row"), NONE, 40, 3, 0.8, 200, starts.random()
+    ),
+    _case(
+        "untied tanh, row, L = 1", targets.hermite(1), students.untied("tanh", "row"), NONE, 34, 1, 2.0, 150, AT(0.1)
+    ),
     _case("untied tanh, joint", ODD, students.untied("tanh"), NONE, 20, 2, 2.0, 200, AT(0.1)),
     _case("untied square, row", scalar("z1*z2"), students.untied("square", "row"), NONE, 40, 2, 0.05, 200, AT(0.3)),
 ]

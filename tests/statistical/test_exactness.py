@@ -30,6 +30,7 @@ DEFAULT = (
     "tied relu, lopsided pair",
     "untied relu, joint",
     "untied relu, row",
+    "untied relu, row, many degrees",
 )
 SPOILT = ("attention identity, pair", "tied relu, lopsided pair", "untied relu, joint")
 

@@ -114,3 +114,20 @@ def test_snakefile_and_rules_are_short():
     assert len((ROOT / "Snakefile").read_text().splitlines()) < 50
     for path in (ROOT / "workflow" / "rules").glob("*.smk"):
         assert len(path.read_text().splitlines()) < 200
+
+
+def test_a_file_without_sweeps_is_not_taken_for_no_file(project):
+    (project.folder / "config.yaml").write_text("results: elsewhere\n")
+    status, said = project.snakemake("-n")
+    assert status == 2
+    (line,) = lines(said)
+    assert line.startswith("ssi: sweeps: ")
+
+
+def test_a_key_that_is_there_twice_is_refused(project):
+    config = project.folder / "config.yaml"
+    config.write_text(config.read_text() + "results: one\nresults: two\n")
+    status, said = project.snakemake("-n")
+    assert status == 2
+    (line,) = lines(said)
+    assert "is there twice" in line

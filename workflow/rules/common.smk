@@ -5,25 +5,21 @@ sys.path.insert(
     0, workflow.basedir
 )  # the package beside this workflow, installed or not
 
-from ssi_kernels.errors import ConfigError
 from ssi_kernels.execute.environment import extend_search_path
 from ssi_kernels.execute.exits import one_line_errors
 from ssi_kernels.execute.request import place, refresh_requests
 from ssi_kernels.reduce import figure_names, table_names
 from ssi_kernels.sweep import analyses, parse_config
+from ssi_kernels.sweep.load import read_yaml
 
 extend_search_path()
-RULES = ("all", "simulate", "consolidate", "report")
 
 with one_line_errors():
+    for PATH in workflow.overwrite_configfiles:
+        read_yaml(
+            PATH
+        )  # finds keys that are there twice, which Snakemake's own reading loses
     SWEEPS = place(parse_config(config))
-    for NAME in SWEEPS:
-        if NAME in RULES:
-            raise ConfigError(
-                f"sweeps.{NAME}",
-                NAME,
-                "is the name of a rule; choose another name",
-            )
     if workflow.is_main_process:
         for LINE in refresh_requests(SWEEPS):
             logger.info(LINE)

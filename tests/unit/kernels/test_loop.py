@@ -3,13 +3,14 @@
 import jax
 import numpy as np
 import pytest
-from helpers import PAIR, TIED, UNTIED, assert_same, simulate
+from helpers import PAIR, TIED, UNTIED, UNTIED_ROW, assert_same, simulate
 from jax import numpy as jnp
 
 import ssi_kernels as ssi
 from ssi_kernels.model import starts
 
 EVERY = np.arange(401)
+TRACE = ssi.Model(ssi.targets.hermite(2), ssi.students.attention("trace"))
 
 
 def rarely_infinite(z):
@@ -140,3 +141,14 @@ def test_a_perfectly_learned_target_is_a_resting_place(encoding, dtype):
     np.testing.assert_allclose(run.final["m"], 1, atol=1e-5)
     np.testing.assert_allclose(run.final["e"], 0, atol=1e-3)
     assert np.isnan(run.lanes.diverged).all()
+
+
+@pytest.mark.parametrize("d", [20, 64])
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@pytest.mark.parametrize("model", [TIED, UNTIED, UNTIED_ROW, TRACE])
+def test_every_length_with_few_and_many_degrees_of_freedom(model, length, d):
+    """Normals come in pairs, so that an odd number of them leaves one over."""
+    if model is TRACE and length == 1:
+        pytest.skip("softmax attention needs two tokens")
+    run = simulate(model, 50, length=length, d=d, rate=0.05)
+    assert np.isfinite(run.records["m"]).all() and np.std(run.records["m"][-1] - run.records["m"][0]) > 0
