@@ -61,7 +61,8 @@ def test_a_sweep_may_not_be_named_like_a_rule(project):
     project.write((project.folder / "config.yaml").read_text().replace("tiny:", "simulate:"))
     status, said = project.snakemake("-n")
     assert status == 2
-    assert lines(said) == ["ssi: sweeps.simulate: 'simulate': is the name of a rule; choose another name"]
+    (line,) = lines(said)
+    assert line.startswith("ssi: sweeps") and "'simulate': is the name of a rule of the workflow" in line
 
 
 @pytest.mark.parametrize("number", ["3e5", "300000", "3.0e+5"])

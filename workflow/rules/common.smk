@@ -16,9 +16,8 @@ extend_search_path()
 
 with one_line_errors():
     for PATH in workflow.overwrite_configfiles:
-        read_yaml(
-            PATH
-        )  # finds keys that are there twice, which Snakemake's own reading loses
+        # Finds keys that are there twice, which Snakemake's own reading loses.
+        read_yaml(PATH)
     SWEEPS = place(parse_config(config))
     if workflow.is_main_process:
         for LINE in refresh_requests(SWEEPS):
