@@ -78,7 +78,7 @@ class SharedReduced(Reduced):
     def _across(self, along_e, along_v, normals):
         """A vector orthogonal to (along_e, along_v) in R^(r+1), from r coordinates, each (W,).
 
-        Householder's reflection that takes the last axis to (along_e, along_v), applied to (normals, 0).
+        Householder's reflection that takes the last axis to -(along_e, along_v), applied to (normals, 0).
         """
         inner = jnp.sum(along_e * normals, axis=0)
         return normals - along_e * (inner / (1 + along_v)), -inner
