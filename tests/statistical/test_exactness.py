@@ -24,12 +24,9 @@ LEVEL = FAMILY / TESTS
 DEFAULT = (
     "attention identity, pair",
     "attention identity, rank 2",
-    "attention identity, pair and injected",
-    "attention trace, none",
     "linear projection, pair",
     "tied relu, lopsided pair",
     "untied relu, joint",
-    "untied relu, row",
     "untied relu, row, many degrees",
 )
 SPOILT = ("attention identity, pair", "tied relu, lopsided pair", "untied relu, joint")

@@ -25,6 +25,7 @@ def numbers_and_flags(before="", **environment):
     return numbers, flags
 
 
+@pytest.mark.slow
 def test_the_numbers_do_not_depend_on_the_flag_and_the_users_flags_are_kept():
     numbers, flags = numbers_and_flags()
     assert flags == (xla.FLAG if xla.is_needed(xla.version("jaxlib")) else "")
