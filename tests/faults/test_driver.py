@@ -126,6 +126,7 @@ def test_a_gpu_that_is_not_there_is_refused(project):
     assert not project.lengths_stored()
 
 
+@pytest.mark.slow
 def test_workers_fit_the_share_and_a_read_only_home(project):
     """Cases 30 and 40: one core by taskset, and a HOME that cannot be written."""
     project.configure(length=[1, 2])
@@ -177,6 +178,7 @@ def free_port() -> int:
         return bound.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_a_cluster_of_the_user_is_used_and_left_running(project, cluster):
     project.configure(length=[1])
     status, out, err = project.run(**cluster)
