@@ -9,7 +9,7 @@ Names are loaded when first used, so that reading a configuration imports no JAX
 
 from __future__ import annotations
 
-import importlib
+from ssi_kernels.lazy import lazy_names
 
 _HOMES = {
     "ConfigError": "ssi_kernels.errors",
@@ -22,6 +22,7 @@ _HOMES = {
     "simulate": "ssi_kernels.execute.simulate",
 }
 __all__ = [*_HOMES, "__version__"]
+_load = lazy_names(__name__, _HOMES)
 
 
 def __getattr__(name: str):
@@ -29,9 +30,7 @@ def __getattr__(name: str):
         from importlib.metadata import version
 
         return version("ssi-kernels")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return _load(name)
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -31,6 +33,15 @@ def _shown(value: object) -> str:
     except Exception:
         return f"<{type(value).__name__}>"
     return shown if len(shown) <= 120 else shown[:117] + "..."
+
+
+@contextmanager
+def located(path: str) -> Iterator[None]:
+    """Inside the block, a ConfigError gets `path` before its key."""
+    try:
+        yield
+    except ConfigError as error:
+        raise error.within(path) from None
 
 
 class StoreError(RuntimeError):

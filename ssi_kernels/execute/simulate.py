@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ssi_kernels.errors import ConfigError
+from ssi_kernels.errors import ConfigError, located
 from ssi_kernels.model import Model, starts
 from ssi_kernels.model.numbers import finite, whole
 from ssi_kernels.model.starts import Start
@@ -121,7 +120,7 @@ def _ruled(key: str, resolve: Callable, written: object, student: Student, d: in
     from ssi_kernels.sweep.pieces import KINDS
     from ssi_kernels.sweep.rules import check_students, read_rule
 
-    with _within(key):
+    with located(key):
         rule = read_rule(written)
         check_students(rule, [(None, student.kind)], KINDS)
         return resolve(rule, d, length, None, student.kind)
@@ -149,7 +148,7 @@ def _thresholds(written: object, d: int, length: int) -> tuple[float, ...]:
     from ssi_kernels.sweep.thresholds import resolve
 
     values = tuple(_quantity("threshold", x, d, length) for x in _entries("threshold", written))
-    with _within("threshold"):
+    with located("threshold"):
         return tuple(sorted(resolve(values, d, length).values()))
 
 
@@ -166,7 +165,7 @@ def _quantity(key: str, value: object, d: int, length: int) -> int | float:
     """A number, or text in d and L such as "2/sqrt(d)"."""
     from ssi_kernels.sweep.quantities import evaluate, read_quantity
 
-    with _within(key):
+    with located(key):
         return evaluate(read_quantity(value), d, length)
 
 
@@ -179,11 +178,3 @@ def _schedule(record: object) -> Schedule:
         raise ConfigError("record", record, 'use {"per_decade": n} or {"every": n}')
     kind, n = next(iter(record.items()))
     return Schedule(kind, n)
-
-
-@contextmanager
-def _within(path: str) -> Iterator[None]:
-    try:
-        yield
-    except ConfigError as error:
-        raise error.within(path) from None

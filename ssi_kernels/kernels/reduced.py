@@ -121,7 +121,21 @@ class SharedReduced(Reduced):
 
 
 @dataclass(frozen=True)
-class JointReduced(Reduced):
+class UntiedReduced(Reduced):
+    """State m_1..m_L, the overlaps by position: what both norms share."""
+
+    def initial(self, start):
+        """State from overlaps by position `start`: m_position (L, W)."""
+        return {"m": start["m_position"], "m_rest": np.zeros_like(start["m_position"])}
+
+    def overlaps(self, state, lane):
+        """|m| / sqrt(L) (W,), no e, and m (L, W)."""
+        m = state["m"]
+        return jnp.sqrt(jnp.sum(m * m, axis=0) / m.shape[0]), jnp.zeros((0, m.shape[1]), m.dtype), m
+
+
+@dataclass(frozen=True)
+class JointReduced(UntiedReduced):
     """Untied student, |W|_F^2 = L d: one vector in R^(Ld) with L fixed orthogonal directions, state m_1..m_L.
 
     A step takes L + 1 normals and one chi-square variable with L d - L - 1 degrees of freedom.
@@ -130,13 +144,6 @@ class JointReduced(Reduced):
     @property
     def normals(self) -> int:
         return self.shape.length + 1 + self.chi_normals
-
-    def initial(self, start):
-        """State from overlaps by position `start`: m_position (L, W)."""
-        return {"m": start["m_position"], "m_rest": np.zeros_like(start["m_position"])}
-
-    def overlaps(self, state, lane):
-        return _untied_overlaps(state["m"])
 
     def step(self, state, normals, lane, label):
         """One step of SGD; see SharedReduced.step."""
@@ -156,19 +163,12 @@ class JointReduced(Reduced):
 
 
 @dataclass(frozen=True)
-class RowReduced(Reduced):
+class RowReduced(UntiedReduced):
     """Untied student, every |w_i|^2 = d: state m_1..m_L, 2L normals and L chi-square variables (d - 2) a step."""
 
     @property
     def normals(self) -> int:
         return self.shape.length * (2 + self.chi_normals)
-
-    def initial(self, start):
-        """State from overlaps by position `start`: m_position (L, W)."""
-        return {"m": start["m_position"], "m_rest": np.zeros_like(start["m_position"])}
-
-    def overlaps(self, state, lane):
-        return _untied_overlaps(state["m"])
 
     def step(self, state, normals, lane, label):
         """One step of SGD; see SharedReduced.step."""
@@ -183,8 +183,3 @@ class RowReduced(Reduced):
         inverse, less = rescaling(excess)
         m, rest = add(m, state["m_rest"], m * less - h * inverse * c * g)
         return {"m": m, "m_rest": rest}, loss + c * c + jnp.sum(excess, axis=0)
-
-
-def _untied_overlaps(m):
-    scalar = jnp.sqrt(jnp.sum(m * m, axis=0) / m.shape[0])
-    return scalar, jnp.zeros((0, m.shape[1]), m.dtype), m

@@ -5,7 +5,7 @@ Names are loaded when first used: `table_names` and `figure_names` must cost no 
 
 from __future__ import annotations
 
-import importlib
+from ssi_kernels.lazy import lazy_names
 
 _HOMES = {
     "table_names": "ssi_kernels.reduce.names",
@@ -15,11 +15,7 @@ _HOMES = {
 }
 __all__ = [*_HOMES]
 
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -5,16 +5,12 @@ Names are loaded when first used.
 
 from __future__ import annotations
 
-import importlib
+from ssi_kernels.lazy import lazy_names
 
 _HOMES = {"draw_figures": "ssi_kernels.report.draw", "write_report": "ssi_kernels.report.page"}
 __all__ = [*_HOMES]
 
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

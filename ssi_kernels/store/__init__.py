@@ -8,8 +8,7 @@ What needs Zarr and xarray is loaded when first used.
 
 from __future__ import annotations
 
-import importlib
-
+from ssi_kernels.lazy import lazy_names
 from ssi_kernels.store.coverage import Piece
 from ssi_kernels.store.index import SegmentIndex
 from ssi_kernels.store.marker import changed_files, fingerprint, stale
@@ -38,11 +37,7 @@ __all__ = [
     *_HOMES,
 ]
 
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

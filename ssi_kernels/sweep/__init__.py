@@ -9,29 +9,25 @@ Names are loaded when first used.
 
 from __future__ import annotations
 
-import importlib
+from ssi_kernels.lazy import lazy_names
 
 _HOMES = {
-    "Config": "spec",
-    "Estimate": "cost",
-    "Grid": "grid",
-    "Point": "point",
-    "SEMANTICS_VERSION": "identity",
-    "Sweep": "spec",
-    "analyses": "analysis",
-    "effective": "load",
-    "estimate": "cost",
-    "expand": "grid",
-    "load_config": "load",
-    "parse_config": "load",
+    "Config": "ssi_kernels.sweep.spec",
+    "Estimate": "ssi_kernels.sweep.cost",
+    "Grid": "ssi_kernels.sweep.grid",
+    "Point": "ssi_kernels.sweep.point",
+    "SEMANTICS_VERSION": "ssi_kernels.sweep.identity",
+    "Sweep": "ssi_kernels.sweep.spec",
+    "analyses": "ssi_kernels.sweep.analysis",
+    "effective": "ssi_kernels.sweep.load",
+    "estimate": "ssi_kernels.sweep.cost",
+    "expand": "ssi_kernels.sweep.grid",
+    "load_config": "ssi_kernels.sweep.load",
+    "parse_config": "ssi_kernels.sweep.load",
 }
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ssi_kernels.errors import ConfigError
+from ssi_kernels.errors import ConfigError, located
 from ssi_kernels.model import Model, starts
 from ssi_kernels.model.starts import Start
 from ssi_kernels.sweep import thresholds
@@ -53,25 +53,17 @@ def resolve_cell(sweep: Sweep, key: CellKey) -> Cell:
         start = starts.random() if sweep.sgd.start == "random" else sweep.sgd.start.build(d, length)
         model.check(d, length, start)
     where = (d, length, student.name, student.kind)
-    with _within("sgd.learning_rate"):
+    with located("sgd.learning_rate"):
         rate = None if sweep.sgd.learning_rate is None else resolve_rate(sweep.sgd.learning_rate, *where)
-    with _within("sgd.steps"):
+    with located("sgd.steps"):
         steps = resolve_steps(sweep.sgd.steps, *where)
-    with _within("recovery.threshold"):
+    with located("recovery.threshold"):
         values = thresholds.resolve(sweep.recovery.threshold, d, length).values()
     return Cell(model, start, rate, steps, tuple(sorted(values)))
 
 
 def _entry(entries: tuple[Section, ...], name: str | None) -> Section:
     return entries[0] if name is None else next(entry for entry in entries if entry.name == name)
-
-
-@contextmanager
-def _within(path: str) -> Iterator[None]:
-    try:
-        yield
-    except ConfigError as error:
-        raise error.within(path) from None
 
 
 @contextmanager
