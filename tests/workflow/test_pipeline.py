@@ -124,6 +124,7 @@ def assert_nothing_to_do(project, *arguments: str) -> None:
     assert "rule simulate" not in said
 
 
+@pytest.mark.slow
 def test_derived_files_that_are_lost_are_made_again_without_simulating(project):
     """Case 6 and 7 seen from the workflow, and a grid of one point (case 14)."""
     project.configure(grid={"d": [16], "omega": [0.5]}, sgd={"replicas": 1})
@@ -139,6 +140,7 @@ def test_derived_files_that_are_lost_are_made_again_without_simulating(project):
     assert NOTHING in said
 
 
+@pytest.mark.slow
 def test_a_killed_snakemake(project):
     """Case 4: after SIGKILL of Snakemake a run resumes, or prints the one remedy. Case 39: two runs at once."""
     project.configure(sgd={"steps": 3_000_000, "replicas": 64, "start": {"m": 0.0}})
