@@ -11,6 +11,7 @@ import math
 import operator
 from functools import lru_cache
 
+from ssi_kernels.elementary import exp, tanh
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.grammar import ELEMENTWISE, MAX_DEGREE, REDUCING, Refused, field_index, hermite_of, normalise, parse
 from ssi_kernels.hermite import he, normalised
@@ -46,7 +47,7 @@ def to_jax(text: str, length: int):
 
     value = _build(text, length, _recurrence)
     value = value.xreplace({n: sympy.Float(n) for n in value.atoms(sympy.Integer) if abs(n) >= 2**31})
-    compiled = sympy.lambdify(_symbols(length), value, modules=[_RECURRENCES, "jax"], cse=True)
+    compiled = sympy.lambdify(_symbols(length), value, modules=[_FUNCTIONS, "jax"], cse=True)
 
     def label(z):
         return jnp.broadcast_to(compiled(*(z[i] for i in range(length))), z.shape[1:]).astype(z.dtype)
@@ -222,7 +223,7 @@ _OPERATIONS = {
 }
 
 
-_RECURRENCES = {"recurrence_He": he, "recurrence_h": normalised}
+_FUNCTIONS = {"recurrence_He": he, "recurrence_h": normalised, "exp": exp, "tanh": tanh}
 
 
 def _written_out(family: str, degree: int, x):

@@ -48,7 +48,7 @@ def _numbers(shape, model, d, learning_rate, thresholds, decided, width) -> dict
     same = lambda x: np.full(width, x, dtype)  # noqa: E731
     eta = np.asarray(thresholds, dtype)
     data = {
-        "h": same(learning_rate / d),
+        "inverse_h": same(d / learning_rate),
         "threshold_square": np.repeat((eta * eta)[:, None], width, axis=1),
         "decided": same(decided),
         **{name: same(value) for name, value in model.target.parameters().items()},

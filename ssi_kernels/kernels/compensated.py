@@ -10,10 +10,14 @@ from jax import numpy as jnp
 
 
 def rescaling(excess):
-    """1/n and 1/n - 1 for n^2 = 1 + `excess`, the second without cancellation."""
-    n = jnp.sqrt(1 + excess)
-    inverse = 1 / n
-    return inverse, -excess * inverse / (1 + n)
+    """1/n - 1 for n^2 = 1 + `excess`, without cancellation: -excess / (n^2 + n). NaN where `excess` is infinite."""
+    square = 1 + excess
+    return -excess / (square + jnp.sqrt(square))
+
+
+def poisoned(value, probe):
+    """`value` where `probe` is finite, else NaN, which then stays in the state: how divergence is seen."""
+    return jnp.where(jnp.isfinite(probe), value, jnp.nan)
 
 
 def add(value, residual, increment):

@@ -2,17 +2,19 @@
 
     for every interval between two recordings (scan)
         for every block of steps in it: draw the block's normals, then
-            for every step of the block: one step of SGD, threshold crossings, divergence, stop rule
+            for every step of the block: threshold crossings, divergence, stop rule, one step of SGD
 
 The length of an interval is data, so that one compilation serves every schedule and horizon.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import lru_cache
 
 import jax
+import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
@@ -21,10 +23,12 @@ from ssi_kernels.kernels.full import SharedFull, UntiedFull
 from ssi_kernels.kernels.reduced import JointReduced, RowReduced, SharedReduced
 from ssi_kernels.kernels.shape import Shape
 from ssi_kernels.kernels.threefry import threefry
+from ssi_kernels.kernels.unroll import Arrays, NotUnrollable, Rows, unroll
 
 NEVER = 2**31 - 1
 INTERVALS = 32  # recordings per call of the compiled program
-_ROWS = 512  # rows of normals held at once
+RUNS = 2  # runs of steps in a block; of a single one, XLA would see that it is the whole
+_ROWS = 512  # rows of normals of a run
 
 
 def dynamics_of(shape: Shape):
@@ -58,77 +62,126 @@ class _Loop:
 
     @property
     def pairs(self) -> int:
+        """Pairs of normals per step."""
         return (self.dynamics.normals + 1) // 2
 
     @property
-    def block(self) -> int:
-        """Steps whose normals are drawn at once: a power of two, so that they fit into the cache."""
+    def run(self) -> int:
+        """Steps of one run: a power of two, so that their normals fit into the cache."""
         return max(1, 1 << max(0, (_ROWS // (2 * self.pairs)).bit_length() - 1))
 
+    @property
+    def block(self) -> int:
+        """Steps whose normals are drawn at once: several runs, see `_advance_block`."""
+        return RUNS * self.run
+
     def advance(self, lane, keys, state, alive, intervals):
-        parameters = {name: lane[name] for name in self.shape.target.parameters()}
-        label = self.shape.target.labeller(self.shape.length, self.shape.encoding, parameters)
+        form = self._form(lane, state, alive.shape[-1])
 
         def interval(carry, x):
-            high, low, count = x
-            return self._interval(lane, label, streams.derived(keys, high, streams.STEP), carry, low, count)
+            return self._interval(form, lane, carry, *x)
 
-        (state, alive), records = lax.scan(interval, (state, alive), intervals)
-        return state, alive, records
+        high, low, count = intervals
+        step_keys = streams.derived(keys[:, None], high[:, None], streams.STEP)  # of all intervals before any begins
+        carry, records = lax.scan(interval, (form.split(state), form.split(alive)), (step_keys, low, count))
+        return *form.joined(carry), records
 
-    def _interval(self, lane, label, key, carry, low, count):
+    def _form(self, lane, state, width: int):
+        """Unrolled where that is possible and not too much."""
+        one = lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype)  # noqa: E731
+        normals = jax.ShapeDtypeStruct((2 * self.pairs,), lane["inverse_h"].dtype)
+        try:
+            unroll(self.dynamics.step, jax.tree.map(one, state), normals, jax.tree.map(one, lane))
+        except NotUnrollable as ERR:
+            print("NU", ERR)
+            return Arrays(width)
+        return Rows(width)
+
+    def _interval(self, form, lane, carry, key, low, count):
         state, alive = carry
-        never = jnp.full(alive.shape, NEVER, jnp.int32)
-        marks = {
-            "recovery": jnp.full((self.shape.thresholds, *alive.shape), NEVER, jnp.int32),
-            "diverged": never,
-            "stop": never,
-        }
+        width = form.width
+        never = jnp.full(width, NEVER, jnp.int32)
+        recovery = jnp.full((self.shape.thresholds, width), NEVER, jnp.int32)
+        marks = form.split({"recovery": recovery, "diverged": never, "stop": never})
+
+        tables = self._tables(key)
 
         def block(carry):
-            first, state, alive, marks = carry
-            normals = self._draw(key, low + first.astype(jnp.uint32), lane["h"].dtype)
-
-            def step(j, carry):
-                return self._step(lane, label, normals[j], first + j + 1, *carry)
-
-            many = jnp.minimum(jnp.int32(self.block), count - first)
-            carry = lax.fori_loop(jnp.int32(0), many, step, (state, alive, marks))
+            first, *carry = carry
+            carry = self._advance_block(form, lane, tables, low + first.astype(jnp.uint32), first, count, tuple(carry))
             return (first + jnp.int32(self.block), *carry)
 
         def unfinished(carry):
             first, _, alive, _ = carry
             waiting = first < count
-            return waiting if self.shape.stop == "horizon" else waiting & jnp.any(alive)
+            return waiting if self.shape.stop == "horizon" else waiting & jnp.any(form.joined(alive))
 
         _, state, alive, marks = lax.while_loop(unfinished, block, (jnp.int32(0), state, alive, marks))
-        m, e, m_position = self.dynamics.overlaps(state, lane)
-        record = {"m": m, "e": e, **marks}
+        alive, marks = form.over(self._observe)(state, alive, marks, form.split(lane), form.split(count))
+        m, e, m_position = form.joined(form.over(self.dynamics.overlaps)(state))
+        record = {"m": m, "e": e, **form.joined(marks)}
         if m_position is not None:
             record["m_position"] = m_position
         return (state, alive), record
 
-    def _draw(self, key, low, dtype):
-        """Normals of one block of steps, shape (block, 2 pairs, W)."""
-        u32 = jnp.uint32
-        step = (low + jnp.arange(self.block, dtype=u32))[:, None, None]
-        index = jnp.arange(self.pairs, dtype=u32)[None, :, None]
-        shape = (self.block, self.pairs, key[0].shape[0])
-        counter = jnp.broadcast_to(step, shape), jnp.broadcast_to(index, shape)
-        words = threefry((key[0][None, None], key[1][None, None]), counter)
-        both = lax.optimization_barrier(gaussian.pair(*words, dtype.type))
-        return lax.optimization_barrier(jnp.concatenate([lax.real(both), lax.imag(both)], axis=1))
+    def _advance_block(self, form, lane, tables, low, first, count, carry):
+        """One block of steps, or what is left of `count` of them.
 
-    def _step(self, lane, label, normals, offset, state, alive, marks):
-        new, probe = self.dynamics.step(state, normals, lane, label)
-        finite = jnp.isfinite(probe)
-        new = jax.tree.map(lambda x: jnp.where(finite, x, jnp.nan), new)
+        XLA:CPU fuses across everything but a loop's boundary: normals used by the step would be drawn again for each
+        of its operations. Hence two loops: the runs of a block read their normals from what the block has drawn, and
+        the steps of a run from what the run has taken apart.
+        """
+        drawn = self._draw(tables, low, np.dtype(self.shape.dtype))
+
+        def run(k, carry):
+            start = first + k * self.run
+            shape = (self.pairs, self.run, form.width)
+            mine = lax.dynamic_index_in_dim(drawn, k, 0, keepdims=False)
+            halves = lax.real(mine).reshape(shape), lax.imag(mine).reshape(shape)
+
+            def step(j, carry):
+                normals = [form.split(lax.dynamic_index_in_dim(half, j, 1, keepdims=False)) for half in halves]
+                return form.over(self._step)(*carry, *normals, form.split(lane), form.split(start + j))
+
+            many = jnp.minimum(jnp.int32(self.run), count - start)
+            return lax.fori_loop(jnp.int32(0), many, step, carry)
+
+        runs = jnp.minimum(jnp.int32(RUNS), (count - first + (self.run - 1)) // self.run)
+        return lax.fori_loop(jnp.int32(0), runs, run, carry)
+
+    def _tables(self, key):
+        """Both words of the key, and the step within a block, of every step and lane of a block: (block * W,)."""
+        width = key[0].shape[0]
+        step = jnp.repeat(jnp.arange(self.block, dtype=jnp.uint32), width)
+        return *(jnp.tile(word, self.block) for word in key), step
+
+    def _draw(self, key, low, dtype):
+        """Pairs of normals of one block of steps as complex numbers: (RUNS, pairs, run * W), steps before lanes.
+
+        One long last axis, because a loop that reads the real parts of few complex numbers leaves the last ones to
+        scalar instructions.
+        """
+        u32 = jnp.uint32
+        shape = (RUNS, self.pairs, key[0].size // RUNS)
+        over_steps = lambda x: jnp.broadcast_to(x.reshape(RUNS, 1, shape[2]), shape)  # noqa: E731
+        index = jnp.broadcast_to(jnp.arange(self.pairs, dtype=u32)[:, None], shape)
+        words = threefry(tuple(map(over_steps, key[:2])), (over_steps(key[2] + low), index))
+        return gaussian.pair(*words, dtype.type)
+
+    def _step(self, state, alive, marks, real, imaginary, lane, offset):
+        """One lane: marks of the state that the step starts from, then the step. A frozen lane stays as it is."""
+        alive, marks = self._observe(state, alive, marks, lane, offset)
+        new = self.dynamics.step(state, jnp.concatenate([real, imaginary]), lane)
         if self.shape.stop != "horizon":
-            finite = finite | ~alive
             new = jax.tree.map(lambda x, old: jnp.where(alive, x, old), new, state)
-        m, e, _ = self.dynamics.overlaps(new, lane)
-        m_square, e_square = m * m, jnp.sum(e * e, axis=0)
-        crossed = m_square + e_square >= lane["threshold_square"]
+        return new, alive, marks
+
+    def _observe(self, state, alive, marks, lane, offset):
+        """One lane: threshold crossings, divergence and stop of the state after `offset` steps of the interval."""
+        m, e, _ = self.dynamics.overlaps(state)
+        e_square = jnp.sum(e * e)
+        crossed = m * m + e_square >= lane["threshold_square"]
+        finite = m == m
         marks = {
             "recovery": jnp.where(crossed, jnp.minimum(marks["recovery"], offset), marks["recovery"]),
             "diverged": jnp.where(finite, marks["diverged"], jnp.minimum(marks["diverged"], offset)),
@@ -137,12 +190,12 @@ class _Loop:
         if self.shape.stop != "horizon":
             done = self._done(lane, crossed, m, e, e_square)
             marks["stop"] = jnp.where(alive & done, offset, marks["stop"])
-            alive = alive & ~done
-        return new, alive, marks
+            alive = alive & finite & ~done
+        return alive, marks
 
     def _done(self, lane, crossed, m, e, e_square):
         """Whether the stop rule holds: above the largest threshold, or one overlap above `decided`."""
         if self.shape.stop == "recovered":
-            return jnp.all(crossed, axis=0)
+            return jnp.all(crossed)
         positional = jnp.abs(e[0]) if e.shape[0] == 1 else jnp.sqrt(e_square)
         return (jnp.abs(m) > lane["decided"]) | (positional > lane["decided"])

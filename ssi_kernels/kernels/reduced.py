@@ -4,7 +4,9 @@ The overlaps of spherical SGD are a Markov chain. Given the gradient q in the lo
 update orthogonal to the distinguished directions is an isotropic Gaussian, of which only the squared length
 matters: |q|^2 times a chi-square variable. Derivation: docs/reduction.md; setting: Arnaboldi et al. 2025, section 2.
 
-Units: h = gamma / d. Lanes (one per point and replica) are the last axis, W of them.
+Units: h = gamma / d, and q is times h from where it is divided by 1/h. A step is written for one lane, that is one
+replica of one point. The division is deliberate: XLA:CPU keeps the result of a division where it would compute that of
+a product again for each of its uses.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ import numpy as np
 from jax import numpy as jnp
 
 from ssi_kernels.kernels import chi_square
-from ssi_kernels.kernels.compensated import add, rescaling
+from ssi_kernels.kernels.compensated import add, poisoned, rescaling
 from ssi_kernels.kernels.gradient import loss_and_gradient, normalised_sum
 from ssi_kernels.kernels.shape import Shape
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """Base: how chi-square variables are drawn. `count` of them per step."""
+    """Base: how chi-square variables are drawn, and the label of a lane."""
 
     shape: Shape
 
@@ -33,13 +35,13 @@ class Reduced:
         return chi_square.MANY if self.shape.few_degrees else 1
 
     def chi(self, normals, lane):
-        """One chi-square variable per lane from `chi_normals` rows of normals, (chi_normals, W) to (W,)."""
+        """A chi-square variable from `chi_normals` normals, or one for each column of (chi_normals, L)."""
         if self.shape.few_degrees:
             return chi_square.from_squares(normals, lane["nu"])
         return chi_square.from_normal(normals[0], lane["nu"], lane["chi"])
 
-    def overlaps(self, state, lane):
-        """Scalar overlap m (W,), positional overlaps e (r, W), overlaps by position (L, W) or None."""
+    def overlaps(self, state):
+        """Scalar overlap m (), positional overlaps e (r,), overlaps by position (L,) or None."""
         return state["m"], state["e"], None
 
 
@@ -58,6 +60,7 @@ class SharedReduced(Reduced):
 
     @property
     def normals(self) -> int:
+        """Standard normals per step."""
         return self.shape.length + self.fields + self.shape.rank + self.chi_normals
 
     def initial(self, start):
@@ -69,55 +72,64 @@ class SharedReduced(Reduced):
             "e_rest": np.zeros_like(start["e"]),
         }
 
-    def _seen(self, constants: np.ndarray, dtype) -> np.ndarray:
+    def _seen(self, constants: np.ndarray) -> np.ndarray:
         """Constants per position as the student's fields see them, (L, ...) to (K, ...)."""
         if self.shape.student.sees_sum:
             constants = constants.sum(axis=0, keepdims=True) / math.sqrt(self.shape.length)
-        return constants.astype(dtype)
+        return constants.astype(self.shape.dtype)
+
+    def _directions(self, m, e):
+        """rho, and the direction (along_e, along_v) of the rest of w within span(p_1..p_r, v)."""
+        rho = jnp.sqrt(jnp.maximum((1 - m) * (1 + m), 0))
+        if not self.shape.rank:
+            return rho, e, jnp.ones_like(m)
+        # Near m = 1, rho and |e| are rounding errors of which either may be the larger: a ratio must stay a cosine.
+        length = jnp.abs(e[0]) if self.shape.rank == 1 else jnp.sqrt(jnp.sum(e * e))
+        along_e = e / jnp.maximum(jnp.maximum(rho, length), 1e-30)
+        return rho, along_e, jnp.sqrt(jnp.maximum(1 - jnp.sum(along_e * along_e), 0))
 
     def _across(self, along_e, along_v, normals):
-        """A vector orthogonal to (along_e, along_v) in R^(r+1), from r coordinates, each (W,).
+        """A vector orthogonal to (along_e, along_v) in R^(r+1), from r coordinates.
 
         Householder's reflection that takes the last axis to -(along_e, along_v), applied to (normals, 0).
         """
-        inner = jnp.sum(along_e * normals, axis=0)
+        if self.shape.rank == 1:
+            return normals * along_v, -along_e[0] * normals[0]
+        inner = jnp.sum(along_e * normals)
         return normals - along_e * (inner / (1 + along_v)), -inner
 
-    def _through_encoding(self, q, pattern):
-        """sum_i q_i B_ik, the gradient's part along p_k that comes with P_i itself: shape (r, W)."""
-        return jnp.sum(q[:, None] * pattern[:, :, None], axis=0)
-
-    def step(self, state, normals, lane, label):
-        """One step of SGD. Returns the new state and the number whose finiteness says that nothing diverged."""
+    def step(self, state, normals, lane):
+        """One step of SGD: the new state, NaN where the loss, q or n^2 is not finite."""
         length, fields, rank = self.shape.length, self.fields, self.shape.rank
-        m, e, h = state["m"], state["e"], lane["h"]
+        m, e = state["m"], state["e"]
         g, t, x = normals[:length], normals[length : length + fields], normals[length + fields : length + fields + rank]
-        chi = self.chi(normals[length + fields + rank :], lane)
-        pattern = self._seen(self.shape.encoding.matrix(length), m.dtype)
-        injected = self._seen(self.shape.encoding.shift(length), m.dtype)[:, None]
+        chi = self.chi(normals[length + fields + rank : self.normals], lane)
+        pattern, injected = self._seen(self.shape.encoding.matrix(length)), self._seen(self.shape.encoding.shift(length))
 
-        rho = jnp.sqrt(jnp.maximum((1 - m) * (1 + m), 0))
-        e_square = jnp.sum(e * e, axis=0)
-        # Near m = 1, rho and |e| are rounding errors of which either may be the larger: a ratio must stay a cosine.
-        along_e = e / jnp.maximum(jnp.maximum(rho, jnp.sqrt(e_square)), 1e-30)
-        along_v = jnp.sqrt(jnp.maximum(1 - jnp.sum(along_e * along_e, axis=0), 0))
-
+        rho, along_e, along_v = self._directions(m, e)
         seen = normalised_sum(g, length) if self.shape.student.sees_sum else g
-        moved = m * seen + rho * t + sum(pattern[:, k, None] * e[k] for k in range(rank))
-        loss, q = loss_and_gradient(self.shape.student, self.shape.loss, moved + injected, label(g))
+        moved = m * seen + rho * t
+        if rank:
+            moved = moved + pattern @ e
+        fields = moved + injected if injected.any() else moved
+        loss, q = loss_and_gradient(self.shape, fields, g, lane)
+        q = q / lane["inverse_h"]
 
-        q_square, q_t = jnp.sum(q * q, axis=0), jnp.sum(q * t, axis=0)
-        gradient_m = jnp.sum(q * seen, axis=0)
-        across_e, across_v = self._across(along_e, along_v, jnp.sqrt(q_square) * x)
-        gradient_e = along_e * q_t + across_e + self._through_encoding(q, pattern)
-        gradient_v = along_v * q_t + across_v
-
-        square = gradient_m**2 + jnp.sum(gradient_e**2, axis=0) + gradient_v**2 + q_square * chi
-        excess = h * (h * square - 2 * jnp.sum(q * moved, axis=0))
-        inverse, less = rescaling(excess)
-        m, m_rest = add(m, state["m_rest"], m * less - h * inverse * gradient_m)
-        e, e_rest = add(e, state["e_rest"], e * less - h * inverse * gradient_e)
-        return {"m": m, "e": e, "m_rest": m_rest, "e_rest": e_rest}, loss + q_square + excess
+        q_square, q_t = jnp.sum(q * q), jnp.sum(q * t)
+        change_m = jnp.sum(q * seen)
+        square = change_m**2 + q_square * chi
+        if rank:
+            across_e, across_v = self._across(along_e, along_v, jnp.sqrt(q_square) * x)
+            change_e = along_e * q_t + across_e + q @ pattern
+            square = square + jnp.sum(change_e**2) + (along_v * q_t + across_v) ** 2
+        else:
+            square = square + q_t**2
+        less = rescaling(poisoned(square - 2 * jnp.sum(q * moved), loss))
+        m, m_rest = add(m, state["m_rest"], m * less - (1 + less) * change_m)
+        new = {"m": m, "m_rest": m_rest, "e": e, "e_rest": state["e_rest"]}
+        if rank:
+            new["e"], new["e_rest"] = add(e, state["e_rest"], e * less - (1 + less) * change_e)
+        return new
 
 
 @dataclass(frozen=True)
@@ -128,10 +140,10 @@ class UntiedReduced(Reduced):
         """State from overlaps by position `start`: m_position (L, W)."""
         return {"m": start["m_position"], "m_rest": np.zeros_like(start["m_position"])}
 
-    def overlaps(self, state, lane):
-        """|m| / sqrt(L) (W,), no e, and m (L, W)."""
+    def overlaps(self, state):
+        """|m| / sqrt(L), no e, and m (L,)."""
         m = state["m"]
-        return jnp.sqrt(jnp.sum(m * m, axis=0) / m.shape[0]), jnp.zeros((0, m.shape[1]), m.dtype), m
+        return jnp.sqrt(jnp.sum(m * m) * m.dtype.type(1 / m.shape[0])), jnp.zeros((0,), m.dtype), m
 
 
 @dataclass(frozen=True)
@@ -143,23 +155,23 @@ class JointReduced(UntiedReduced):
 
     @property
     def normals(self) -> int:
+        """Standard normals per step."""
         return self.shape.length + 1 + self.chi_normals
 
-    def step(self, state, normals, lane, label):
+    def step(self, state, normals, lane):
         """One step of SGD; see SharedReduced.step."""
-        length, m, h = self.shape.length, state["m"], lane["h"]
+        length, m = self.shape.length, state["m"]
         g, xi = normals[:length], normals[length]
-        chi = self.chi(normals[length + 1 :], lane)
+        chi = self.chi(normals[length + 1 : self.normals], lane)
         root = math.sqrt(length)
-        s = jnp.sqrt(jnp.maximum(length - jnp.sum(m * m, axis=0), 0))
-        u = (jnp.sum(m * g, axis=0) + s * xi) / root
-        loss, q = loss_and_gradient(self.shape.student, self.shape.loss, u[None], label(g))
-        c = q[0] / root
-        square = c * c * (jnp.sum(g * g, axis=0) + xi * xi + chi)
-        excess = h * (h * square - 2 * c * root * u) / length
-        inverse, less = rescaling(excess)
-        m, rest = add(m, state["m_rest"], m * less - h * inverse * c * g)
-        return {"m": m, "m_rest": rest}, loss + c * c + excess
+        s = jnp.sqrt(jnp.maximum(length - jnp.sum(m * m), 0))
+        u = (jnp.sum(m * g) + s * xi) * (1 / root)
+        loss, q = loss_and_gradient(self.shape, u[None], g, lane)
+        c = q[0] / (root * lane["inverse_h"])
+        excess = c * (c * (jnp.sum(g * g) + xi * xi + chi) - 2 * root * u) * (1 / length)
+        less = rescaling(poisoned(excess, loss))
+        m, rest = add(m, state["m_rest"], m * less - (1 + less) * c * g)
+        return {"m": m, "m_rest": rest}
 
 
 @dataclass(frozen=True)
@@ -168,18 +180,18 @@ class RowReduced(UntiedReduced):
 
     @property
     def normals(self) -> int:
+        """Standard normals per step."""
         return self.shape.length * (2 + self.chi_normals)
 
-    def step(self, state, normals, lane, label):
+    def step(self, state, normals, lane):
         """One step of SGD; see SharedReduced.step."""
-        length, m, h = self.shape.length, state["m"], lane["h"]
+        length, m = self.shape.length, state["m"]
         g, v = normals[:length], normals[length : 2 * length]
-        chi_normals = normals[2 * length : self.normals].reshape(self.chi_normals, length, -1)
-        chi = self.chi(chi_normals, lane)
+        chi = self.chi(normals[2 * length : self.normals].reshape(self.chi_normals, length), lane)
         z = m * g + jnp.sqrt(jnp.maximum((1 - m) * (1 + m), 0)) * v
-        loss, q = loss_and_gradient(self.shape.student, self.shape.loss, normalised_sum(z, length), label(g))
-        c = q[0] / math.sqrt(length)
-        excess = h * (h * c * c * (g * g + v * v + chi) - 2 * c * z)
-        inverse, less = rescaling(excess)
-        m, rest = add(m, state["m_rest"], m * less - h * inverse * c * g)
-        return {"m": m, "m_rest": rest}, loss + c * c + jnp.sum(excess, axis=0)
+        loss, q = loss_and_gradient(self.shape, normalised_sum(z, length), g, lane)
+        c = q[0] / (math.sqrt(length) * lane["inverse_h"])
+        excess = c * (c * (g * g + v * v + chi) - 2 * z)
+        less = rescaling(poisoned(excess, loss))
+        m, rest = add(m, state["m_rest"], m * less - (1 + less) * c * g)
+        return {"m": m, "m_rest": rest}

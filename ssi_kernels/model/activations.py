@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ssi_kernels.elementary import sigmoid, tanh
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.grammar import MAX_DEGREE, hermite_of
 from ssi_kernels.hermite import he, normalised
@@ -28,7 +29,9 @@ def evaluate(name: str, x):
         return x
     if name == "square":
         return x * x
+    if name == "relu":
+        return jax.nn.relu(x)
     if name in NAMED:
-        return getattr(jax.nn, name)(x)
+        return {"tanh": tanh, "sigmoid": sigmoid}[name](x)
     family, degree = hermite_of(name)
     return (he if family == "He" else normalised)(degree, x)

@@ -16,7 +16,7 @@ import numpy as np
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model import activations
 from ssi_kernels.model.numbers import canonical_number, vector
-from ssi_kernels.model.softmax import outer, softmax_rows
+from ssi_kernels.model.softmax import attention_matrix, attention_pullback, outer, trace_pullback
 
 REDUCTIONS = ("identity", "trace", "projection")
 NORMS = ("joint", "row")
@@ -46,6 +46,16 @@ class Student:
 
     def outputs(self, fields):
         raise NotImplementedError
+
+    def pullback(self, fields):
+        """f for one sample, and the function from a cotangent G = dL/df to q = dL/dz, shape (K,).
+
+        By automatic differentiation of `outputs` unless a student writes its own.
+        """
+        import jax
+
+        output, pull = jax.vjp(self.outputs, fields)
+        return output, lambda cotangent: pull(cotangent)[0]
 
     def check(self, length: int) -> None:
         """Raises ConfigError where the student does not fit sequences of this length."""
@@ -99,15 +109,19 @@ class _Reduced(Student):
         raise NotImplementedError
 
     def outputs(self, fields):
+        return self.reduced(self.scores(fields))
+
+    def reduced(self, scores):
+        """f from the matrix S, shape (L, L, ...)."""
         from jax import numpy as jnp
 
-        scores, length = self.scores(fields), fields.shape[0]
+        length = scores.shape[0]
         if self.reduction == "identity":
             return scores
         if self.reduction == "trace":
             return sum(scores[i, i] for i in range(length)) / math.sqrt(length)
         weights = np.outer(self.a_left, self.a_right)
-        weights = jnp.asarray(weights, fields.dtype).reshape((length, length) + (1,) * (fields.ndim - 1))
+        weights = weights.astype(scores.dtype).reshape((length, length) + (1,) * (scores.ndim - 2))
         return jnp.sum(weights * scores, axis=(0, 1))
 
     def canonical(self) -> dict:
@@ -133,7 +147,17 @@ class Attention(_Reduced):
             raise ConfigError("student.a_right", list(self.a_right), remedy)
 
     def scores(self, z):
-        return softmax_rows(outer(z))
+        return attention_matrix(z)
+
+    def pullback(self, fields):
+        scores, length = self.scores(fields), fields.shape[0]
+        output = self.reduced(scores)
+        if self.reduction == "trace":
+            return output, lambda cotangent: trace_pullback(fields, scores) * (cotangent / math.sqrt(length))
+        if self.reduction == "projection":
+            weights = np.outer(self.a_left, self.a_right).astype(fields.dtype)
+            return output, lambda cotangent: attention_pullback(fields, scores, weights) * cotangent
+        return output, lambda cotangent: attention_pullback(fields, scores, cotangent)
 
 
 @dataclass(frozen=True)

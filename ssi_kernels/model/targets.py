@@ -15,7 +15,7 @@ from ssi_kernels.grammar import MAX_DEGREE
 from ssi_kernels.hermite import normalised
 from ssi_kernels.model import callables
 from ssi_kernels.model.numbers import canonical_number, finite, matrix, whole
-from ssi_kernels.model.softmax import outer, softmax_rows
+from ssi_kernels.model.softmax import attention_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -134,8 +134,8 @@ class PositionalSemantic(_TwoFeature):
 
     def labeller(self, length, encoding, parameters):
         omega = parameters["omega"]
-        positional = omega * softmax_rows(outer(self._positional(length, encoding, parameters["a"])))
-        return lambda z: (1 - omega) * softmax_rows(outer(z)) + positional
+        positional = omega * attention_matrix(self._positional(length, encoding, parameters["a"]))
+        return lambda z: (1 - omega) * attention_matrix(z) + positional
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class MixedLogit(_TwoFeature):
     def labeller(self, length, encoding, parameters):
         omega = parameters["omega"]
         positional = self._positional(length, encoding, omega * parameters["a"])
-        return lambda z: softmax_rows(outer((1 - omega) * z + positional))
+        return lambda z: attention_matrix((1 - omega) * z + positional)
 
 
 @dataclass(frozen=True)
@@ -220,10 +220,12 @@ class FromCallable(Target):
         import jax
         from jax import numpy as jnp
 
-        function = jax.vmap(self.source.load(), in_axes=-1, out_axes=-1)
+        function = self.source.load()
 
         def label(z):
-            y = function(z.reshape(length, -1))
+            if z.ndim == 1:
+                return jnp.asarray(function(z), z.dtype)
+            y = jax.vmap(function, in_axes=-1, out_axes=-1)(z.reshape(length, -1))
             return jnp.asarray(y.reshape(*y.shape[:-1], *z.shape[1:]), z.dtype)
 
         return label

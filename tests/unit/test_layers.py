@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "ssi_kernels"
-GROUND = {"errors", "lazy", "types", "provenance", "hermite", "grammar", "expressions"}
+GROUND = {"errors", "lazy", "types", "provenance", "elementary", "hermite", "grammar", "expressions"}
 BELOW = {
     **{name: GROUND for name in GROUND},
     "model": GROUND,
