@@ -96,3 +96,8 @@ def tanh(x):
     from jax import numpy as jnp
 
     return _functions()["tanh"](x) if _single(x) else jnp.tanh(x)
+
+
+def kept(x):
+    """x itself, computed once: XLA:CPU keeps the result of a division, of cheaper operations it makes it anew per use."""
+    return x / (1 + 0 * x)

@@ -30,7 +30,7 @@ def fresh_lanes(
     keys = streams.replica_keys(stream_id, *replicas)
     width = keys.shape[1]
     data = _numbers(shape, model, d, learning_rate, thresholds, decided, width)
-    if shape.kernel == "full":
+    if shape.kernel != "reduced":
         directions = initial.frame(shape, d, keys)
         begin = initial.full_start(shape, start, d, keys, directions)
         data |= {name: x.astype(shape.dtype) for name, x in directions.items()}

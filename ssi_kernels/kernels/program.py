@@ -19,11 +19,11 @@ from jax import lax
 from jax import numpy as jnp
 
 from ssi_kernels.kernels import gaussian, streams
-from ssi_kernels.kernels.full import SharedFull, UntiedFull
+from ssi_kernels.kernels.full import OneNoiseFull, SharedFull, UntiedFull
 from ssi_kernels.kernels.reduced import JointReduced, RowReduced, SharedReduced
 from ssi_kernels.kernels.shape import Shape
 from ssi_kernels.kernels.threefry import threefry
-from ssi_kernels.kernels.unroll import Arrays, NotUnrollable, Rows, unroll
+from ssi_kernels.kernels.unroll import Whole, fitting
 
 NEVER = 2**31 - 1
 INTERVALS = 32  # recordings per call of the compiled program
@@ -33,6 +33,8 @@ _ROWS = 512  # rows of normals of a run
 
 def dynamics_of(shape: Shape):
     """The update rule that belongs to a shape."""
+    if shape.kernel == "one-noise":
+        return OneNoiseFull(shape)
     if shape.kernel == "full":
         return (UntiedFull if shape.student.is_untied else SharedFull)(shape)
     if not shape.student.is_untied:
@@ -77,6 +79,10 @@ class _Loop:
 
     def advance(self, lane, keys, state, alive, intervals):
         form = self._form(lane, state, alive.shape[-1])
+        if self.shape.kernel != "reduced":
+            halves = self.dynamics.halves
+            lane = lane | {name: halves(lane[name]) for name in ("u", "p")}
+            state = {name: tuple(halves(x)) for name, x in state.items()}
 
         def interval(carry, x):
             return self._interval(form, lane, carry, *x)
@@ -84,18 +90,17 @@ class _Loop:
         high, low, count = intervals
         step_keys = streams.derived(keys[:, None], high[:, None], streams.STEP)  # of all intervals before any begins
         carry, records = lax.scan(interval, (form.split(state), form.split(alive)), (step_keys, low, count))
-        return *form.joined(carry), records
+        state, alive = form.joined(carry)
+        if self.shape.kernel != "reduced":
+            state = {name: self.dynamics.whole(x) for name, x in state.items()}
+        return state, alive, records
 
     def _form(self, lane, state, width: int):
         """Unrolled where that is possible and not too much."""
-        one = lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype)  # noqa: E731
-        normals = jax.ShapeDtypeStruct((2 * self.pairs,), lane["inverse_h"].dtype)
-        try:
-            unroll(self.dynamics.step, jax.tree.map(one, state), normals, jax.tree.map(one, lane))
-        except NotUnrollable as ERR:
-            print("NU", ERR)
-            return Arrays(width)
-        return Rows(width)
+        if self.shape.kernel != "reduced":
+            return Whole(width)
+        normals = jax.ShapeDtypeStruct((2 * self.pairs, width), lane["inverse_h"].dtype)
+        return fitting(self.dynamics.step, width, state, normals, lane)
 
     def _interval(self, form, lane, carry, key, low, count):
         state, alive = carry
@@ -118,7 +123,7 @@ class _Loop:
 
         _, state, alive, marks = lax.while_loop(unfinished, block, (jnp.int32(0), state, alive, marks))
         alive, marks = form.over(self._observe)(state, alive, marks, form.split(lane), form.split(count))
-        m, e, m_position = form.joined(form.over(self.dynamics.overlaps)(state))
+        m, e, m_position = form.joined(form.over(self.dynamics.overlaps)(state, form.split(lane)))
         record = {"m": m, "e": e, **form.joined(marks)}
         if m_position is not None:
             record["m_position"] = m_position
@@ -143,6 +148,8 @@ class _Loop:
                 normals = [form.split(lax.dynamic_index_in_dim(half, j, 1, keepdims=False)) for half in halves]
                 return form.over(self._step)(*carry, *normals, form.split(lane), form.split(start + j))
 
+            if self.run == 1:
+                return step(0, carry)
             many = jnp.minimum(jnp.int32(self.run), count - start)
             return lax.fori_loop(jnp.int32(0), many, step, carry)
 
@@ -171,15 +178,16 @@ class _Loop:
     def _step(self, state, alive, marks, real, imaginary, lane, offset):
         """One lane: marks of the state that the step starts from, then the step. A frozen lane stays as it is."""
         alive, marks = self._observe(state, alive, marks, lane, offset)
-        new = self.dynamics.step(state, jnp.concatenate([real, imaginary]), lane)
+        normals = (real, imaginary) if self.shape.kernel != "reduced" else jnp.concatenate([real, imaginary])
+        new = self.dynamics.step(state, normals, lane)
         if self.shape.stop != "horizon":
             new = jax.tree.map(lambda x, old: jnp.where(alive, x, old), new, state)
         return new, alive, marks
 
     def _observe(self, state, alive, marks, lane, offset):
         """One lane: threshold crossings, divergence and stop of the state after `offset` steps of the interval."""
-        m, e, _ = self.dynamics.overlaps(state)
-        e_square = jnp.sum(e * e)
+        m, e, _ = self.dynamics.overlaps(state, lane)
+        e_square = jnp.sum(e * e, axis=0)
         crossed = m * m + e_square >= lane["threshold_square"]
         finite = m == m
         marks = {
@@ -196,6 +204,6 @@ class _Loop:
     def _done(self, lane, crossed, m, e, e_square):
         """Whether the stop rule holds: above the largest threshold, or one overlap above `decided`."""
         if self.shape.stop == "recovered":
-            return jnp.all(crossed)
+            return jnp.all(crossed, axis=0)
         positional = jnp.abs(e[0]) if e.shape[0] == 1 else jnp.sqrt(e_square)
         return (jnp.abs(m) > lane["decided"]) | (positional > lane["decided"])

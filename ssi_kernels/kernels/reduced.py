@@ -40,7 +40,7 @@ class Reduced:
             return chi_square.from_squares(normals, lane["nu"])
         return chi_square.from_normal(normals[0], lane["nu"], lane["chi"])
 
-    def overlaps(self, state):
+    def overlaps(self, state, lane):
         """Scalar overlap m (), positional overlaps e (r,), overlaps by position (L,) or None."""
         return state["m"], state["e"], None
 
@@ -140,7 +140,7 @@ class UntiedReduced(Reduced):
         """State from overlaps by position `start`: m_position (L, W)."""
         return {"m": start["m_position"], "m_rest": np.zeros_like(start["m_position"])}
 
-    def overlaps(self, state):
+    def overlaps(self, state, lane):
         """|m| / sqrt(L), no e, and m (L,)."""
         m = state["m"]
         return jnp.sqrt(jnp.sum(m * m) * m.dtype.type(1 / m.shape[0])), jnp.zeros((0,), m.dtype), m

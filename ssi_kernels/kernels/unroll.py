@@ -22,7 +22,7 @@ MAX_OPERATIONS = 6000
 """Beyond this many vector operations a step is left to `jax.vmap`: compiling it would take too long."""
 
 _ELEMENTWISE = frozenset(
-    "abs acos acosh add and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh div eq erf"
+    "abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh div eq erf"
     " erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg"
     " nextafter not or pow reduce_precision rem round rsqrt select_n shift_left shift_right_arithmetic"
     " shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor bitcast_convert_type".split()
@@ -88,6 +88,15 @@ def unroll(function: Callable, *shapes) -> Callable:
     return apply
 
 
+def fitting(function: Callable, width: int, *arguments) -> Rows | Arrays:
+    """Rows where `function` of one lane can be unrolled without being too much, else Arrays; `arguments` (..., W)."""
+    try:
+        unroll(function, *jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), arguments))
+    except NotUnrollable:
+        return Arrays(width)
+    return Rows(width)
+
+
 @dataclass(frozen=True)
 class Rows:
     """Lanes as Grids of vectors of `width` lanes, functions of one lane unrolled."""
@@ -114,8 +123,8 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Arrays:
-    """Lanes as arrays (..., W), functions of one lane by `jax.vmap`: where unrolling would be too much."""
+class Whole:
+    """Lanes as arrays (..., W), functions written for all lanes at once."""
 
     width: int
 
@@ -126,6 +135,15 @@ class Arrays:
     def joined(self, tree):
         """What the loop carried as arrays (..., W)."""
         return tree
+
+    def over(self, function: Callable) -> Callable:
+        """The function itself."""
+        return function
+
+
+@dataclass(frozen=True)
+class Arrays(Whole):
+    """Lanes as arrays (..., W), functions of one lane by `jax.vmap`: where unrolling would be too much."""
 
     def over(self, function: Callable) -> Callable:
         """A function of one lane's arrays over arrays (..., W)."""
@@ -206,7 +224,7 @@ def _elementwise(eqn, operands) -> np.ndarray:
 
 def _apply(eqn, values):
     """One operation on lane vectors and scalars; adding a constant zero and multiplying by one leave no trace."""
-    name, neutral = eqn.primitive.name, {"add": 0, "mul": 1}.get(eqn.primitive.name)
+    name, neutral = eqn.primitive.name, {"add": 0, "add_any": 0, "mul": 1}.get(eqn.primitive.name)
     if neutral is not None:
         for x, other in itertools.permutations(values):
             if _is_constant(x) and x == neutral:

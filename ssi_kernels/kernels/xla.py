@@ -1,30 +1,45 @@
-"""The XLA flag that compiles the small time loop into one function, set before JAX starts.
+"""Options of XLA:CPU without which the time loop runs two to four times slower, set before JAX starts.
 
-Without it XLA:CPU dispatches every operation of every step separately, three to four times slower at 16
-lanes; the numbers are the same to the bit. It must be in the environment before the first backend exists, so importing
-the kernels sets it.
+`small_while_loop`: compile the loop over steps into one function, instead of dispatching every operation of every step.
+`force-vector-interleave`: two vectors at a time, so that one cipher's latency hides behind another's.
+`unroll-full-max-count`: never unroll a loop over 16 lanes before it is vectorised, which leaves scalar instructions.
+
+The numbers are the same to the bit with and without. They must be in the environment before the first backend exists,
+so importing the kernels sets them; never where a CUDA plugin is installed, whose compiler would read the last two too.
 """
 
 from __future__ import annotations
 
 import os
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 
-OPTION = "xla_cpu_small_while_loop_byte_threshold"
-FLAG = f"--xla_backend_extra_options={OPTION}=10000000"
+_LOOP = "xla_cpu_small_while_loop_byte_threshold=10000000"
+_VECTORS = "-force-vector-interleave=2,-unroll-full-max-count=4"
+_MARK = "xla_backend_extra_options"
 
 
-def is_needed(jaxlib_version: str) -> bool:
-    """jaxlib 0.8 to 0.11 know the option and need it; later ones reach the speed without."""
+def options(jaxlib_version: str, cuda: bool = False) -> str:
+    """The value of XLA_FLAGS for a version of jaxlib; empty for versions that were not tried with it.
+
+    jaxlib 0.8 to 0.11 need the first option; 0.12 no longer does.
+    """
     major, minor = (int(part) for part in jaxlib_version.split(".")[:2])
-    return (0, 8) <= (major, minor) < (0, 12)
+    if not (0, 8) <= (major, minor) < (0, 13):
+        return ""
+    parts = [_LOOP] * ((major, minor) < (0, 12)) + [_VECTORS] * (not cuda)
+    return f"--{_MARK}={','.join(parts)}" if parts else ""
 
 
 def configure() -> None:
-    """Appends FLAG to the user's XLA_FLAGS; leaves alone extra options of their own, and a JAX that has started."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    if is_needed(version("jaxlib")) and "xla_backend_extra_options" not in flags and not _has_started():
-        os.environ["XLA_FLAGS"] = f"{flags} {FLAG}".strip()
+    """Appends the options to the user's XLA_FLAGS; leaves alone extra options of their own, and a started JAX."""
+    flags, ours = os.environ.get("XLA_FLAGS", ""), options(version("jaxlib"), cuda=has_cuda())
+    if ours and _MARK not in flags and not _has_started():
+        os.environ["XLA_FLAGS"] = f"{flags} {ours}".strip()
+
+
+def has_cuda() -> bool:
+    """Whether a CUDA plugin of JAX is installed."""
+    return any("cuda" in (d.name or "") and d.name.startswith("jax") for d in distributions())
 
 
 def _has_started() -> bool:

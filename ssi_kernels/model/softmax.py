@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ssi_kernels.elementary import exp, sigmoid
+from ssi_kernels.elementary import exp, kept, sigmoid
 
 
 def softmax_rows(logits):
@@ -24,7 +24,7 @@ def attention_matrix(z):
 
     if z.shape[0] == 2:
         return softmax_rows(outer(z))
-    largest = jnp.maximum(z * jnp.max(z, axis=0), z * jnp.min(z, axis=0))
+    largest = kept(jnp.maximum(z * jnp.max(z, axis=0), z * jnp.min(z, axis=0)))
     return _normalised(outer(z), largest[:, None])
 
 

@@ -49,7 +49,8 @@ def sample(keys, step, length, lane):
     counter = np.full(pairs, step, np.uint32), np.arange(pairs, dtype=np.uint32)
     words = threefry((a[None], b[None]), counter)
     pair = np.asarray(gaussian.pair(jnp.asarray(words[0]), jnp.asarray(words[1]), np.float64))
-    return np.concatenate([pair.real, pair.imag]).reshape(length, D) / np.sqrt(D)
+    tokens = pair.reshape(length, D // 2)
+    return np.concatenate([tokens.real, tokens.imag], axis=1) / np.sqrt(D)
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
