@@ -2,9 +2,9 @@
 
 Weights are kept as v = w / sqrt(d), of unit length, in a frame of random orthonormal directions u = w*/sqrt(d),
 p_1..p_r (drawn per replica, from a stream of their own, so that no token is parallel to them).
-Coordinates 1..d are stored in two halves, which are the real and the imaginary parts of the drawn normals, so that
-normals are used as they come: v (2, d/2, W) or (2, L, d/2, W), u (2, d/2, W), p (2, r, d/2, W). Lanes are last
-throughout: sums over d are then in one order, whatever the number of lanes.
+In the loop a vector is a pair of halves, (d/2, W) each, which go with the real and the imaginary parts of the drawn
+normals, so that these are used as they come; several vectors are a tuple of pairs, because slices of one array would
+be copied in every step. Lanes are last throughout: sums over d are then in one order, whatever the number of lanes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 from jax import numpy as jnp
 
+from ssi_kernels.elementary import kept
 from ssi_kernels.kernels.compensated import add, poisoned, rescaling
 from ssi_kernels.kernels.gradient import loss_and_gradient, normalised_sum
 from ssi_kernels.kernels.shape import Shape
@@ -43,22 +44,28 @@ class Full:
         return {"v": start["v"], "rest": np.zeros_like(start["v"])}
 
     def halves(self, array):
-        """(..., d, W) as (2, ..., d/2, W)."""
-        padding = [(0, 0)] * (array.ndim - 2) + [(0, 2 * self.half - self.shape.d), (0, 0)]
-        padded = jnp.pad(array, padding)
-        return jnp.stack([padded[..., : self.half, :], padded[..., self.half :, :]])
+        """An array (d, W) as a pair of halves, (n, d, W) as a tuple of n pairs."""
+        if array.ndim > 2:
+            return tuple(self.halves(x) for x in array)
+        padded = jnp.pad(array, [(0, 2 * self.half - self.shape.d), (0, 0)])
+        return padded[: self.half], padded[self.half :]
 
-    def whole(self, halves):
-        """(2, ..., d/2, W) as (..., d, W)."""
-        return jnp.concatenate([halves[0], halves[1]], axis=-2)[..., : self.shape.d, :]
+    def whole(self, vector):
+        """The array again."""
+        if isinstance(vector[0], tuple):
+            return jnp.stack([self.whole(x) for x in vector])
+        return jnp.concatenate(vector)[: self.shape.d]
 
-    def _tokens(self, normals):
-        """Tokens X sqrt(d) in halves, (2, L, d/2, W), from the two halves of the normals, (L d/2, W) each."""
-        shape = (self.shape.length, self.half, -1)
-        real, imaginary = (x.reshape(shape) for x in normals)
+    def _vector(self, normals, first):
+        """Half a vector's worth of pairs from `first` on, from the two halves of the normals."""
+        real, imaginary = (x[first : first + self.half] for x in normals)
         if self.shape.d % 2:
             imaginary = imaginary * (np.arange(self.half) < self.half - 1).astype(imaginary.dtype)[:, None]
         return real, imaginary
+
+    def _tokens(self, normals):
+        """Tokens X_i sqrt(d), L vectors, from the two halves of the normals, (L d/2, W) each."""
+        return tuple(self._vector(normals, i * self.half) for i in range(self.shape.length))
 
     def _gradient(self, fields, target_fields, lane):
         """Loss (W,) and q (K, W) for `fields` (K, W) and `target_fields` (L, W)."""
@@ -78,12 +85,11 @@ class SharedFull(Full):
 
     def step(self, state, normals, lane):
         """v <- (v - h sum_i q_i (X_i sqrt(d) + P_i)) / |.|, NaN where the loss, q or n^2 is not finite."""
-        length, v = self.shape.length, state["v"]
-        tokens = self._tokens(normals)
+        v, tokens = state["v"], self._tokens(normals)
         e = _dots(lane["p"], v)
         loss, q = self._seen_gradient(_dots(tokens, lane["u"]), _dots(tokens, v), e, lane)
-        change = [-sum(q[i] * half[i] for i in range(length)) for half in tokens]
-        return self._moved(state, self._along_encoding(change, q, lane), loss)
+        terms = [*zip(q, tokens, strict=True), *zip(self._along_encoding(q), lane["p"], strict=True)]
+        return self._moved(state, _minus(terms), loss)
 
     def _seen_gradient(self, g, own, e, lane):
         """Loss (W,) and h q (L, W), from X_i . u, X_i . v times sqrt(d), (L, W) each, and e (r, W)."""
@@ -97,25 +103,15 @@ class SharedFull(Full):
             q = jnp.broadcast_to(q * q.dtype.type(1 / math.sqrt(length)), g.shape)
         return loss, q / lane["inverse_h"]
 
-    def _along_encoding(self, change, q, lane):
-        """`change` - h sum_ik q_i B_ik p_k, in two halves."""
+    def _along_encoding(self, q):
+        """sum_i q_i B_ik, r numbers per lane: what of the gradient comes along p_k with the encoding itself."""
         pattern = self.shape.encoding.matrix(self.shape.length).astype(q.dtype)
-        for k in range(self.shape.rank):
-            along = jnp.sum(q * pattern[:, k, None], axis=0)
-            change = [x - along * half[k] for x, half in zip(change, lane["p"], strict=True)]
-        return change
+        return [jnp.sum(q * pattern[:, k, None], axis=0) for k in range(self.shape.rank)]
 
     def _moved(self, state, change, loss):
         """The state after v <- (v + change) / |v + change|."""
-        v = state["v"]
-        bent = [2 * half + x for half, x in zip(v, change, strict=True)]
-        excess = _dot(bent, change) + (_dot(v, v) - 1)
-        less = rescaling(poisoned(excess, loss))
-        pairs = [
-            add(half, rest, half * less + x * (1 + less))
-            for half, rest, x in zip(v, state["rest"], change, strict=True)
-        ]
-        return {"v": tuple(p[0] for p in pairs), "rest": tuple(p[1] for p in pairs)}
+        less = rescaling(poisoned(_excess(state["v"], change), loss))
+        return _rescaled(state, change, less)
 
 
 @dataclass(frozen=True)
@@ -140,11 +136,9 @@ class OneNoiseFull(SharedFull):
         length, rank, v = self.shape.length, self.shape.rank, state["v"]
         u, p = lane["u"], lane["p"]
         along = jnp.concatenate([x[: self._pairs_along] for x in normals])
-        noise = [x[self._pairs_along :] for x in normals]
-        if self.shape.d % 2:
-            noise[1] = noise[1] * (np.arange(self.half) < self.half - 1).astype(noise[1].dtype)[:, None]
+        noise = self._vector(normals, self._pairs_along)
         g, own = along[:length], along[length : 2 * length]
-        along_p = along[2 * length : (2 + rank) * length].reshape(rank, length, -1)
+        along_p = along[2 * length : (2 + rank) * length].reshape(rank, length, along.shape[-1])
 
         m, e = _dot(u, v), _dots(p, v)
         square = _dot(v, v) - m * m - jnp.sum(e * e, axis=0)
@@ -159,11 +153,12 @@ class OneNoiseFull(SharedFull):
         noise_a = (_dot(v, noise) - m * noise_u - jnp.sum(e * noise_p, axis=0)) * inverse
         a = (jnp.sum(q * own, axis=0) - size * noise_a) * inverse
         on_u = jnp.sum(q * g, axis=0) - size * noise_u - a * m
-        on_p = [jnp.sum(q * along_p[k], axis=0) - size * noise_p[k] - a * e[k] for k in range(rank)]
-        change = [
-            -(on_u * u[i] + a * v[i] + size * noise[i] + sum(on_p[k] * p[i][k] for k in range(rank))) for i in range(2)
+        on_p = [
+            jnp.sum(q * along_p[k], axis=0) - size * noise_p[k] - a * e[k] + encoded
+            for k, encoded in enumerate(self._along_encoding(q))
         ]
-        return self._moved(state, self._along_encoding(change, q, lane), loss)
+        terms = [(kept(on_u), u), (kept(a), v), (size, noise), *zip(map(kept, on_p), p, strict=True)]
+        return self._moved(state, _minus(terms), loss)
 
 
 @dataclass(frozen=True)
@@ -177,35 +172,44 @@ class UntiedFull(Full):
 
     def step(self, state, normals, lane):
         """v_i <- (v_i - h c X_i sqrt(d)) / n, NaN where the loss, c or n^2 is not finite."""
-        length, v = self.shape.length, state["v"]
+        length, v, rest = self.shape.length, state["v"], state["rest"]
         tokens = self._tokens(normals)
-        own = jnp.stack([_dot([h[i] for h in tokens], [h[i] for h in v]) for i in range(length)])
+        own = jnp.stack([_dot(x, row) for x, row in zip(tokens, v, strict=True)])
         loss, q = self._gradient(normalised_sum(own, length), _dots(tokens, lane["u"]), lane)
         c = q[0] / (math.sqrt(length) * lane["inverse_h"])
-        excess = jnp.stack([self._excess([h[i] for h in v], [-c * h[i] for h in tokens]) for i in range(length)])
+        changes = [_minus([(c, x)]) for x in tokens]
+        excess = jnp.stack([_excess(row, change) for row, change in zip(v, changes, strict=True)])
         if self.shape.student.norm == "joint":
             excess = jnp.broadcast_to(jnp.mean(excess, axis=0, keepdims=True), excess.shape)
-        less = rescaling(poisoned(excess, loss))[:, None]
-        pairs = [
-            add(half, rest, half * less - c * x * (1 + less))
-            for half, rest, x in zip(v, state["rest"], tokens, strict=True)
-        ]
-        return {"v": tuple(p[0] for p in pairs), "rest": tuple(p[1] for p in pairs)}
+        less = rescaling(poisoned(excess, loss))
+        rows = [_rescaled({"v": v[i], "rest": rest[i]}, change, less[i]) for i, change in enumerate(changes)]
+        return {name: tuple(row[name] for row in rows) for name in ("v", "rest")}
 
-    @staticmethod
-    def _excess(v, change):
-        """|v + change|^2 - 1 of one row."""
-        return _dot([2 * half + x for half, x in zip(v, change, strict=True)], change) + (_dot(v, v) - 1)
+
+def _minus(terms):
+    """The vector -sum of factor * vector, for factors (W,)."""
+    return tuple(-sum(factor * vector[i] for factor, vector in terms) for i in range(2))
+
+
+def _excess(v, change):
+    """|v + change|^2 - 1."""
+    return _dot([2 * half + x for half, x in zip(v, change, strict=True)], change) + (_dot(v, v) - 1)
+
+
+def _rescaled(state, change, less):
+    """v + change times (1 + less), with what the additions round away."""
+    pairs = [
+        add(half, rest, half * less + x * (1 + less))
+        for half, rest, x in zip(state["v"], state["rest"], change, strict=True)
+    ]
+    return {"v": tuple(p[0] for p in pairs), "rest": tuple(p[1] for p in pairs)}
 
 
 def _dot(a, b):
-    """Sum over d of two vectors in halves, (d/2, W) each: (W,)."""
+    """Sum over d of two vectors: (W,)."""
     return jnp.sum(a[0] * b[0] + a[1] * b[1], axis=0)
 
 
-def _dots(rows, b):
-    """`_dot` of every row, in halves (n, d/2, W), with b: (n, W)."""
-    count = rows[0].shape[0]
-    if not count:
-        return jnp.zeros((0, b[0].shape[-1]), b[0].dtype)
-    return jnp.stack([_dot([half[i] for half in rows], b) for i in range(count)])
+def _dots(vectors, b):
+    """`_dot` of each of n vectors with b: (n, W)."""
+    return jnp.stack([_dot(x, b) for x in vectors]) if vectors else jnp.zeros((0, b[0].shape[-1]), b[0].dtype)

@@ -24,6 +24,7 @@ from ssi_kernels.kernels.reduced import JointReduced, RowReduced, SharedReduced
 from ssi_kernels.kernels.shape import Shape
 from ssi_kernels.kernels.threefry import threefry
 from ssi_kernels.kernels.unroll import Whole, fitting
+from ssi_kernels.kernels.xla import compiler_options
 
 NEVER = 2**31 - 1
 INTERVALS = 32  # recordings per call of the compiled program
@@ -54,7 +55,7 @@ def program(shape: Shape):
                first crossing of every threshold, of the divergence, and of the stop
     """
     loop = _Loop(shape, dynamics_of(shape))
-    return jax.jit(loop.advance)
+    return jax.jit(loop.advance, compiler_options=compiler_options())
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class _Loop:
         if self.shape.kernel != "reduced":
             halves = self.dynamics.halves
             lane = lane | {name: halves(lane[name]) for name in ("u", "p")}
-            state = {name: tuple(halves(x)) for name, x in state.items()}
+            state = {name: halves(x) for name, x in state.items()}
 
         def interval(carry, x):
             return self._interval(form, lane, carry, *x)

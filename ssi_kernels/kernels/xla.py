@@ -11,6 +11,7 @@ so importing the kernels sets them; never where a CUDA plugin is installed, whos
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from importlib.metadata import distributions, version
 
 _LOOP = "xla_cpu_small_while_loop_byte_threshold=10000000"
@@ -35,6 +36,22 @@ def configure() -> None:
     flags, ours = os.environ.get("XLA_FLAGS", ""), options(version("jaxlib"), cuda=has_cuda())
     if ours and _MARK not in flags and not _has_started():
         os.environ["XLA_FLAGS"] = f"{flags} {ours}".strip()
+
+
+@lru_cache(maxsize=1)
+def compiler_options() -> dict[str, str]:
+    """Options of one compilation, as far as this jaxlib knows them: sums over d stay in our loops.
+
+    A library (YNN) that takes them over needs its inputs copied, and promises no order of summation.
+    """
+    import jax
+
+    ours = {"xla_cpu_experimental_ynn_fusion_type": ""}
+    try:
+        jax.jit(lambda x: x + 1, compiler_options=ours)(0)
+    except Exception:  # what an unknown option raises differs between versions of JAX
+        return {}
+    return ours
 
 
 def has_cuda() -> bool:
