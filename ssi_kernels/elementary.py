@@ -99,5 +99,5 @@ def tanh(x):
 
 
 def kept(x):
-    """x itself, computed once: XLA:CPU keeps the result of a division, of cheaper operations it makes it anew per use."""
+    """x itself, computed once: XLA:CPU keeps the result of a division, but makes a cheaper one anew for each use."""
     return x / (1 + 0 * x)

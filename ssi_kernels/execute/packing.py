@@ -25,7 +25,7 @@ TASKS_PER_WORKER = 2
 
 MAX_LANES = 4096
 MAX_BYTES = 2**28
-TILES = {"reduced": 64, "full": 16}
+TILE = 16
 """Trajectories that a kernel advances together at the price of one: a point is not cut finer for speed."""
 
 
@@ -85,7 +85,7 @@ def _cut(task: Task, limit: float) -> Iterator[Task]:
     """One point's work, cut by replicas where it exceeds a limit."""
     lo, hi = task.replicas
     whole = cost(task)
-    for_speed = max(TILES[task.points[0].kernel], int((hi - lo) * limit / whole.seconds))
+    for_speed = max(TILE, int((hi - lo) * limit / whole.seconds) // TILE * TILE)
     for_memory = max(1, int((hi - lo) * MAX_BYTES / whole.bytes))
     size = min(for_speed, for_memory, MAX_LANES)
     for start in range(lo, hi, size):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssi_kernels.errors import ConfigError, located
 from ssi_kernels.model import Model, starts
+from ssi_kernels.model.kernel_choice import kernel_for
 from ssi_kernels.model.numbers import finite, whole
 from ssi_kernels.model.starts import Start
 from ssi_kernels.model.students import Student
@@ -16,7 +17,7 @@ from ssi_kernels.sweep import Point
 if TYPE_CHECKING:
     import xarray as xr
 
-KERNELS, DTYPES, STOPS = ("auto", "reduced", "full"), ("float32", "float64"), ("horizon", "recovered", "decided")
+DTYPES, STOPS = ("float32", "float64"), ("horizon", "recovered", "decided")
 
 
 def simulate(
@@ -39,8 +40,9 @@ def simulate(
     """One-pass spherical SGD: w <- sqrt(d) (w - gamma grad L) / |w - gamma grad L|, a fresh sample at every step.
 
     Overlaps are m = w . w*/d and e_k = p_k . w/sqrt(d) (Arnaboldi et al. 2025, section 2). `kernel` is "reduced"
-    (exact in law, at a cost that does not depend on d), "full" (explicit w) or "auto" (reduced). `learning_rate`,
-    `steps`, `start`, `record` and `threshold` may be written as in a configuration, such as "1/sqrt(d)".
+    (exact in law, at a cost that does not depend on d), "full" (explicit w), "one-noise" (explicit w, one noise vector
+    a step) or "auto" (reduced). `learning_rate`, `steps`, `start`, `record` and `threshold` may be written as in a
+    configuration, such as "1/sqrt(d)".
 
     Returns a dataset with dimensions replica, step and, where they apply, component and position: `m`, `e`,
     `m_position`, `norm`; by replica (and threshold) `recovery_step`, `outcome`, `end`, `final_m`, `final_e`,
@@ -91,7 +93,7 @@ def point_of(
     if not isinstance(model, Model):
         raise ConfigError("model", model, "must be an ssi_kernels.Model")
     d, length = whole("d", d, 1), whole("length", length, 1)
-    for key, value, allowed in (("kernel", kernel, KERNELS), ("dtype", dtype, DTYPES), ("stop", stop, STOPS)):
+    for key, value, allowed in (("dtype", dtype, DTYPES), ("stop", stop, STOPS)):
         if value not in allowed:
             raise ConfigError(key, value, f"use one of {', '.join(allowed)}")
     start = _start(start, d, length)
@@ -104,7 +106,7 @@ def point_of(
         length=length,
         learning_rate=_ruled("learning_rate", resolve_rate, learning_rate, model.student, d, length),
         seed=whole("seed", seed, -(2**63)),
-        kernel="reduced" if kernel == "auto" else kernel,
+        kernel=kernel_for(kernel, model.student),
         dtype=dtype,
         schedule=_schedule(record),
         thresholds=_thresholds(threshold, d, length),

@@ -9,7 +9,6 @@ The length of an interval is data, so that one compilation serves every schedule
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -104,7 +104,8 @@ class SharedReduced(Reduced):
         m, e = state["m"], state["e"]
         g, t, x = normals[:length], normals[length : length + fields], normals[length + fields : length + fields + rank]
         chi = self.chi(normals[length + fields + rank : self.normals], lane)
-        pattern, injected = self._seen(self.shape.encoding.matrix(length)), self._seen(self.shape.encoding.shift(length))
+        encoding = self.shape.encoding
+        pattern, injected = self._seen(encoding.matrix(length)), self._seen(encoding.shift(length))
 
         rho, along_e, along_v = self._directions(m, e)
         seen = normalised_sum(g, length) if self.shape.student.sees_sum else g

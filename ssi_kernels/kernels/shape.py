@@ -11,7 +11,6 @@ from ssi_kernels.model.model import Model
 from ssi_kernels.model.students import Student
 from ssi_kernels.model.targets import Target
 
-
 LANES = 16
 """Two AVX2 vectors: as fast per lane as wider tiles, with less padding."""
 

@@ -1,4 +1,4 @@
-"""One lane's arithmetic for many lanes: every number becomes a vector over the lanes, every array a grid of such vectors.
+"""One lane's arithmetic for many lanes: a number becomes a vector over the lanes, an array a grid of them.
 
 A step of SGD is written for one lane, with arrays of a few numbers (L fields, r overlaps). XLA:CPU runs such arrays
 badly: each small axis is a loop of its own, and what several consumers need is computed for each of them.
@@ -22,10 +22,11 @@ MAX_OPERATIONS = 6000
 """Beyond this many vector operations a step is left to `jax.vmap`: compiling it would take too long."""
 
 _ELEMENTWISE = frozenset(
-    "abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh div eq erf"
-    " erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg"
-    " nextafter not or pow reduce_precision rem round rsqrt select_n shift_left shift_right_arithmetic"
-    " shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor bitcast_convert_type".split()
+    "abs acos acosh add add_any and asin asinh atan atan2 atanh bitcast_convert_type cbrt ceil clamp "
+    "convert_element_type copy cos cosh div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite "
+    "le lgamma log log1p logistic lt max min mul ne neg nextafter not or pow reduce_precision rem round rsqrt "
+    "select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square stop_gradient sub "
+    "tan tanh xor ".split()
 )
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "remat2": "jaxpr",
           "checkpoint": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}  # fmt: skip

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ssi_kernels.errors import ConfigError, located
 from ssi_kernels.model import Model, starts
+from ssi_kernels.model.kernel_choice import kernel_for
 from ssi_kernels.model.starts import Start
 from ssi_kernels.sweep import thresholds
 from ssi_kernels.sweep.fields import Section
@@ -34,6 +35,7 @@ class Cell:
 
     model: Model
     start: Start
+    kernel: str
     learning_rate: float | None
     steps: int
     thresholds: tuple[float, ...]
@@ -52,6 +54,8 @@ def resolve_cell(sweep: Sweep, key: CellKey) -> Cell:
         )
         start = starts.random() if sweep.sgd.start == "random" else sweep.sgd.start.build(d, length)
         model.check(d, length, start)
+    with located("sgd"):
+        kernel = kernel_for(sweep.sgd.kernel, model.student)
     where = (d, length, student.name, student.kind)
     with located("sgd.learning_rate"):
         rate = None if sweep.sgd.learning_rate is None else resolve_rate(sweep.sgd.learning_rate, *where)
@@ -59,7 +63,7 @@ def resolve_cell(sweep: Sweep, key: CellKey) -> Cell:
         steps = resolve_steps(sweep.sgd.steps, *where)
     with located("recovery.threshold"):
         values = thresholds.resolve(sweep.recovery.threshold, d, length).values()
-    return Cell(model, start, rate, steps, tuple(sorted(values)))
+    return Cell(model, start, kernel, rate, steps, tuple(sorted(values)))
 
 
 def _entry(entries: tuple[Section, ...], name: str | None) -> Section:

@@ -12,11 +12,11 @@ from functools import lru_cache
 from ssi_kernels.schedule import Schedule
 from ssi_kernels.sweep.point import Point
 
-REDUCED_DRAWS_PER_SECOND = 4.8e7
-"""Normals per second and core of the reduced kernel: 1.2e7 lane-steps/s for attention of length 2."""
+SECONDS_PER_STEP, SECONDS_PER_NORMAL, SECONDS_PER_ENTRY = 4e-9, 2.2e-9, 1e-9
+"""Of the reduced kernel on one core: a step draws normals, and attention has length^2 entries."""
 
-FULL_DRAWS_PER_SECOND = 7e7
-"""Normals per second and core of the full kernel, which draws length * d of them per step."""
+SECONDS_PER_COORDINATE = {"full": 3.3e-9, "one-noise": 4.9e-9}
+"""Of the kernels that keep the weights: `full` draws length * d coordinates a step, `one-noise` d of them."""
 
 SECONDS_PER_POINT = 1e-3
 """Packing, writing and indexing one point."""
@@ -48,11 +48,17 @@ def estimate(work: Iterable[tuple[Point, int, int]], cores: int = 1) -> Estimate
 
 
 def lane_steps_per_second(point: Point) -> float:
-    """The speed of one core at one point: so many normals per second, over the normals of one step."""
-    if point.kernel == "full":
-        return FULL_DRAWS_PER_SECOND / (point.length * point.d)
-    sees_sum = point.model.student.sees_sum
-    return REDUCED_DRAWS_PER_SECOND / (point.length + 1 if sees_sum else 2 * point.length)
+    """The speed of one core at one point, from the numbers that one step draws."""
+    return 1 / _seconds_per_step(point)
+
+
+def _seconds_per_step(point: Point) -> float:
+    length, sees_sum = point.length, point.model.student.sees_sum
+    if point.kernel != "reduced":
+        coordinates = point.d * (length if point.kernel == "full" else 1)
+        return coordinates * SECONDS_PER_COORDINATE[point.kernel]
+    normals, entries = (length + 1, 0) if sees_sum else (2 * length, length**2)
+    return SECONDS_PER_STEP + normals * SECONDS_PER_NORMAL + entries * SECONDS_PER_ENTRY
 
 
 def _recorded_bytes(point: Point, steps: int) -> int:

@@ -96,7 +96,6 @@ def _common(sweep: Sweep) -> dict:
     every = record.every is not None
     return {
         "seed": sweep.sgd.seed,
-        "kernel": "reduced" if sweep.sgd.kernel == "auto" else sweep.sgd.kernel,
         "dtype": sweep.sgd.dtype,
         "schedule": Schedule("every", record.every) if every else Schedule("per_decade", record.per_decade),
         "decided": sweep.recovery.decided,
@@ -110,6 +109,7 @@ def _point(coords: dict, cell: Cell, common: dict) -> Point:
         coords=coords,
         model=_with_parameters(cell.model, coords),
         start=cell.start,
+        kernel=cell.kernel,
         d=coords["d"],
         length=coords["length"],
         learning_rate=coords.get("learning_rate", cell.learning_rate),

@@ -57,10 +57,11 @@ class SgdConfig(Section):
     ] = Field("random", description="Uniform on the student's sphere, or exact overlaps.")
     replicas: Count = Field(16, description="Independent runs of every point. Raising it later runs only the new ones.")
     seed: Integer = Field(0, description="Another seed gives other random numbers everywhere.")
-    kernel: Literal["auto", "reduced", "full"] = Field(
+    kernel: Literal["auto", "reduced", "full", "one-noise"] = Field(
         "auto",
         description="reduced simulates the overlaps, exactly in law, at a cost that does not depend on d; full keeps "
-        "the weights in R^d; auto is reduced wherever that is exact.",
+        "the weights in R^d and draws every sample; one-noise keeps the weights, and draws one d-vector of noise per "
+        "step (not for untied students); auto is reduced wherever that is exact.",
     )
     dtype: Literal["float32", "float64"] = Field(
         "float32", description="Floating-point type of the simulation and of what is stored."

@@ -109,7 +109,7 @@ def test_little_work_of_one_shape_is_one_task():
 def test_many_replicas_of_one_point_are_shared_out():
     tasks = pack(missing(POINTS[:1], replicas=(0, 2048)), 4, shape=shape)
     assert len(tasks) >= 8
-    assert all(task.lanes >= packing.TILES["reduced"] for task in tasks)
+    assert all(task.lanes >= packing.TILE for task in tasks)
 
 
 def test_a_faster_worker_gets_more_at_a_time():

@@ -21,12 +21,14 @@ def test_time_follows_the_work_and_the_cores():
     point = grid_of().points[0]
     one, four = estimate([(point, 16, 10**7)]), estimate([(point, 16, 10**7)], cores=4)
     assert one.seconds == pytest.approx(4 * four.seconds)
-    assert one.seconds == pytest.approx(16 * 10**7 / 1.2e7, rel=0.01)
+    assert one.seconds == pytest.approx(16 * 10**7 * 16.8e-9, rel=0.01)
 
 
 def test_the_full_kernel_pays_for_the_dimension():
     small, large = (lane_steps_per_second(grid_of({"sgd.kernel": "full", "grid.d": d}).points[0]) for d in (16, 160))
     assert small == pytest.approx(10 * large)
+    one_noise = lane_steps_per_second(grid_of({"sgd.kernel": "one-noise", "grid.d": 160}).points[0])
+    assert large < one_noise < 2 * large  # length 2
 
 
 def test_bytes_follow_the_recordings_the_type_and_the_variables():
