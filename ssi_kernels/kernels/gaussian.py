@@ -22,15 +22,17 @@ _COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 
 
 def pair(a, b, dtype):
-    """Two independent N(0, 1) as real and imaginary part, from uint32 words of any one shape.
+    """Two independent N(0, 1) as real and imaginary part, from uint32 words of any one shape."""
+    return lax.complex(*halves(a, b, dtype))
 
-    float32 and float64 make the same numbers of the same words, up to rounding.
-    """
+
+def halves(a, b, dtype):
+    """The two numbers of `pair`. float32 and float64 make the same of the same words, up to rounding."""
     single = dtype == jnp.float32
     uniform = a.astype(dtype) * dtype(2.0**-32) + dtype(2.0**-33)
     radius = jnp.sqrt(jnp.maximum(-2 * (_log(uniform) if single else jnp.log(uniform)), 0))
     cosine, sine = _circle(b, dtype)
-    return lax.complex(radius * cosine, radius * sine)
+    return radius * cosine, radius * sine
 
 
 def _horner(coefficients, x):

@@ -53,12 +53,12 @@ def program(shape: Shape):
     records    at the end of every interval: m, e, m_position; and within it the offset (1, 2, ...; NEVER) of the
                first crossing of every threshold, of the divergence, and of the stop
     """
-    loop = _Loop(shape, dynamics_of(shape))
+    loop = Loop(shape, dynamics_of(shape))
     return jax.jit(loop.advance, compiler_options=compiler_options())
 
 
 @dataclass(frozen=True)
-class _Loop:
+class Loop:
     shape: Shape
     dynamics: object
 

@@ -98,6 +98,10 @@ class SharedReduced(Reduced):
         inner = jnp.sum(along_e * normals)
         return normals - along_e * (inner / (1 + along_v)), -inner
 
+    def _through_encoding(self, q, pattern):
+        """sum_i q_i B_ik, the gradient's part along p_k that comes with P_i itself: shape (r,)."""
+        return q @ pattern
+
     def step(self, state, normals, lane):
         """One step of SGD: the new state, NaN where the loss, q or n^2 is not finite."""
         length, fields, rank = self.shape.length, self.fields, self.shape.rank
@@ -121,7 +125,7 @@ class SharedReduced(Reduced):
         square = change_m**2 + q_square * chi
         if rank:
             across_e, across_v = self._across(along_e, along_v, jnp.sqrt(q_square) * x)
-            change_e = along_e * q_t + across_e + q @ pattern
+            change_e = along_e * q_t + across_e + self._through_encoding(q, pattern)
             square = square + jnp.sum(change_e**2) + (along_v * q_t + across_v) ** 2
         else:
             square = square + q_t**2
