@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from ssi_kernels.kernels.program import INTERVALS, NEVER, program
+from ssi_kernels.kernels.launch import launcher
+from ssi_kernels.kernels.program import INTERVALS, NEVER
 from ssi_kernels.kernels.shape import Shape
 
 _LONGEST = 2**30
@@ -68,8 +69,10 @@ def run(shape: Shape, lanes: Lanes, steps: tuple[int, int], recorded: np.ndarray
     with jax.enable_x64(shape.dtype == "float64"):
         for chunk in _chunks(shape, *steps, recorded):
             wanted = [i for i, piece in enumerate(chunk) if piece[2]]
-            for tile in _tiles(result.lanes.running, shape.lanes):
-                _advance(shape, result, tile, chunk, wanted, row)
+            running = result.lanes.running
+            advance, width = launcher(shape, result.lanes, running.size)
+            for tile in _tiles(running, width):
+                _advance(advance, width, result, tile, chunk, wanted, row)
             row += len(wanted)
     result.records = {name: _masked(x, recorded, result.lanes) for name, x in result.records.items()}
     return result
@@ -98,12 +101,12 @@ def _tiles(index: np.ndarray, width: int) -> list[np.ndarray]:
     return [index[i : i + width] for i in range(0, index.size, width)]
 
 
-def _advance(shape: Shape, result: Result, tile: np.ndarray, chunk, wanted: list[int], row: int) -> None:
+def _advance(advance, width: int, result: Result, tile: np.ndarray, chunk, wanted: list[int], row: int) -> None:
     """Moves the lanes of one tile over one chunk, padded with the last of them, and enters what they did."""
     lanes, count = result.lanes, tile.size
-    padded = np.concatenate([tile, np.full(shape.lanes - count, tile[-1])])
+    padded = np.concatenate([tile, np.full(width - count, tile[-1])])
     data, keys, state = lanes.pick(padded)
-    state, _, records = program(shape)(data, keys, state, np.ones(padded.size, bool), _intervals(chunk))
+    state, _, records = advance(data, keys, state, np.ones(width, bool), _intervals(chunk))
     for name, x in state.items():
         lanes.state[name][..., tile] = np.asarray(x)[..., :count]
     records = {name: np.asarray(x)[..., :count] for name, x in records.items()}

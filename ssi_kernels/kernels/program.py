@@ -189,16 +189,18 @@ class Loop:
         m, e, _ = self.dynamics.overlaps(state, lane)
         e_square = jnp.sum(e * e, axis=0)
         crossed = m * m + e_square >= lane["threshold_square"]
-        finite = m == m
+        lost = m != m
+        stop = marks["stop"]
+        if self.shape.stop != "horizon":  # a frozen lane has its marks
+            done = alive & self._done(lane, crossed, m, e, e_square)
+            crossed, lost = crossed & alive, lost & alive
+            stop, alive = jnp.where(done, offset, stop), alive & ~lost & ~done
+        recovery, diverged = marks["recovery"], marks["diverged"]
         marks = {
-            "recovery": jnp.where(crossed, jnp.minimum(marks["recovery"], offset), marks["recovery"]),
-            "diverged": jnp.where(finite, marks["diverged"], jnp.minimum(marks["diverged"], offset)),
-            "stop": marks["stop"],
+            "recovery": jnp.where(crossed, jnp.minimum(recovery, offset), recovery),
+            "diverged": jnp.where(lost, jnp.minimum(diverged, offset), diverged),
+            "stop": stop,
         }
-        if self.shape.stop != "horizon":
-            done = self._done(lane, crossed, m, e, e_square)
-            marks["stop"] = jnp.where(alive & done, offset, marks["stop"])
-            alive = alive & finite & ~done
         return alive, marks
 
     def _done(self, lane, crossed, m, e, e_square):

@@ -39,11 +39,6 @@ class Shape:
         """Number of positional overlaps."""
         return self.encoding.rank(self.length)
 
-    @property
-    def lanes(self) -> int:
-        """Width of a tile of lanes: one program, whatever the number of replicas."""
-        return LANES
-
 
 def degrees_of_freedom(model: Model, d: int, length: int) -> int:
     """Degrees of freedom of the chi-square variable of the reduced step.
