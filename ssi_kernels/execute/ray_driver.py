@@ -20,7 +20,7 @@ from ssi_kernels.execute.exits import DriverError
 from ssi_kernels.execute.ledger import Ledger
 from ssi_kernels.execute.lock import driver_lock
 from ssi_kernels.execute.loop import WorkerLost, work_through
-from ssi_kernels.execute.packing import pack, seconds_of
+from ssi_kernels.execute.packing import GPU_LANES, TILE, pack, seconds_of
 from ssi_kernels.execute.progress import Progress
 from ssi_kernels.execute.request import PlacedSweep, count_line, lacking_points, save_config
 from ssi_kernels.execute.session import session_folder
@@ -90,7 +90,7 @@ def _simulate(placed: PlacedSweep, work: list[Missing], cores: int, console: Con
 
 def _perform_all(placed: PlacedSweep, work: list[Missing], pool: RayPool, console: Console) -> Ledger:
     """Work through the packed tasks; what failed is on record even when the run is cut short."""
-    tasks = pack(work, pool.workers, speed=pool.speed)
+    tasks = pack(work, pool.workers, speed=pool.speed, fill=pool.fill)
     ledger = Ledger(tasks)
     progress = Progress(placed.name, ledger.points, sum(map(seconds_of, tasks)), console.live)
     console.say(f"sweep {placed.name}: {len(tasks)} tasks on {pool.workers} workers of {pool.where}")
@@ -129,12 +129,13 @@ class RayPool(AbstractContextManager):
 
     workers: int
     speed: float
+    fill: int
     where: str
 
     def __init__(self, placed: PlacedSweep, cores: int):
         self._name, self._gpu = placed.name, placed.sweep.resources.gpu
         self._store, self._cores = placed.store.resolve(), cores
-        self.speed = GPU_SPEED if self._gpu > 0 else 1.0
+        self.speed, self.fill = (GPU_SPEED, GPU_LANES) if self._gpu > 0 else (1.0, TILE)
 
     def __enter__(self) -> RayPool:
         address = os.environ.get("RAY_ADDRESS", "local")

@@ -86,7 +86,7 @@ def test_every_task_keeps_the_limits(work, workers):
     for task in pack(work, workers, shape=shape):
         assert task.lanes <= packing.MAX_LANES
         assert len({shape(point) for point in task.points}) == 1
-        if len(task.points) > 1:
+        if len(task.points) > 1 and task.lanes > packing.TILE:
             assert seconds_of(task) <= packing.SECONDS
             assert packing.cost(task).bytes <= packing.MAX_BYTES
 
@@ -96,7 +96,7 @@ def missing(points, replicas=(0, 4), steps=(0, 10**7)) -> list[Missing]:
 
 
 def test_every_worker_gets_tasks_where_there_is_work():
-    work = missing(POINTS)
+    work = missing(POINTS, replicas=(0, 16))
     assert sum(map(seconds_of, pack(work, 1, shape=shape))) > 8
     assert len(pack(work, 4, shape=shape)) >= 2 * 4
 
@@ -110,6 +110,25 @@ def test_many_replicas_of_one_point_are_shared_out():
     tasks = pack(missing(POINTS[:1], replicas=(0, 2048)), 4, shape=shape)
     assert len(tasks) >= 8
     assert all(task.lanes >= packing.TILE for task in tasks)
+
+
+def test_points_of_few_replicas_share_a_tile():
+    """However long they take: a tile costs the same with one lane as with all."""
+    tasks = pack(missing(POINTS, steps=(0, 10**9)), 1, shape=shape)
+    assert Counter(task.lanes for task in tasks)[packing.TILE] == 4  # two shapes of nine points of four replicas
+
+
+def test_a_gpu_is_filled_whatever_the_time():
+    work = missing(POINTS, replicas=(0, 2**15), steps=(0, 10**6))
+    tasks = pack(work, 1, speed=30.0, fill=packing.GPU_LANES, shape=shape)
+    assert max(task.lanes for task in tasks) == packing.GPU_LANES
+
+
+def test_the_last_tasks_are_the_smallest():
+    tasks = pack(missing(POINTS, replicas=(0, 64), steps=(0, 10**6)), 2, shape=shape)
+    plain = pack(missing(POINTS, replicas=(0, 64), steps=(0, 10**6)), 2, fill=10**6, shape=shape)
+    assert sum(map(seconds_of, tasks)) == pytest.approx(sum(map(seconds_of, plain)))
+    assert seconds_of(tasks[-1]) <= seconds_of(tasks[0]) / 2
 
 
 def test_a_faster_worker_gets_more_at_a_time():
