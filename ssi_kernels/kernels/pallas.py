@@ -32,8 +32,9 @@ def supports(shape: Shape, data: dict, state: dict) -> bool:
     if shape.kernel != "reduced" or shape.dtype != "float32":
         return False
     loop = Loop(shape, dynamics_of(shape))
-    normals = jax.ShapeDtypeStruct((2 * loop.pairs, BLOCK), np.float32)
-    return isinstance(fitting(loop.dynamics.step, BLOCK, state, normals, data), Rows)
+    width = data["inverse_h"].shape[-1]
+    normals = jax.ShapeDtypeStruct((2 * loop.pairs, width), np.float32)
+    return isinstance(fitting(loop.dynamics.step, width, state, normals, data), Rows)
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
-from jax import lax
 from jax import numpy as jnp
 
 MAX_OPERATIONS = 6000
@@ -91,11 +90,12 @@ def unroll(function: Callable, *shapes) -> Callable:
 
 def fitting(function: Callable, width: int, *arguments) -> Rows | Arrays:
     """Rows where `function` of one lane can be unrolled without being too much, else Arrays; `arguments` (..., W)."""
+    rows = Rows(width)
     try:
-        unroll(function, *jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), arguments))
+        jax.eval_shape(lambda *lanes: rows.over(function)(*rows.split(lanes)), *arguments)
     except NotUnrollable:
         return Arrays(width)
-    return Rows(width)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -330,10 +330,13 @@ def _pad(eqn, grid, value):
 
 
 def _cumulate(eqn, grid):
-    axis = eqn.params["axis"]
-    rows = list(np.moveaxis(grid, axis, 0))[:: -1 if eqn.params["reverse"] else 1]
-    sums = list(itertools.accumulate(rows, np.frompyfunc(_plus, 2, 1)))[:: -1 if eqn.params["reverse"] else 1]
-    return np.moveaxis(np.stack(sums), 0, axis)
+    axis, back = eqn.params["axis"], -1 if eqn.params["reverse"] else 1
+    result = np.empty(grid.shape, object)
+    source, target = np.moveaxis(grid, axis, -1)[..., ::back], np.moveaxis(result, axis, -1)[..., ::back]
+    for index in np.ndindex(source.shape[:-1]):
+        for i, total in enumerate(itertools.accumulate(source[index], _plus)):
+            target[(*index, i)] = total
+    return result
 
 
 def _split(eqn, grid):
@@ -342,8 +345,8 @@ def _split(eqn, grid):
 
 
 def _iota(eqn):
-    p = eqn.params
-    return _constant(np.asarray(lax.broadcasted_iota(p["dtype"], p["shape"], p["dimension"])))
+    shape, axis = eqn.params["shape"], eqn.params["dimension"]
+    return _constant(np.indices(shape)[axis].astype(eqn.params["dtype"]))
 
 
 _STRUCTURAL = {
