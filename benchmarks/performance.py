@@ -146,13 +146,17 @@ def _gpu(gpu: dict | None) -> str:
 at 10^2 to 10^6 lanes. It has not run on a GPU yet: none could be had. On CPUs the kernel is tested in Pallas'
 interpreter, to the bit for most models, and lowered for CUDA (`tests/unit/kernels/test_pallas.py`).
 """
-    rows = "\n".join(f"| {name} | {row['median']:,} |" for name, row in gpu["results"].items())
+    rows = "\n".join(
+        f"| {row['program']} | {row['lanes']:,} | {row.get('error') or format(row['median'], ',')} |"
+        for row in gpu["speeds"]
+    )
+    right = [name for name, row in gpu["correctness"].items() if row.get("right")]
     return f"""## GPU
 
-{gpu["device"]}: {gpu["verdict"]}
+{gpu["model"]}, on {gpu["versions"]["device"]}, {gpu["date"]}. Against the CPU's trajectories: {len(right)} of {len(gpu["correctness"])} comparisons hold.
 
-| work | lane-steps/s |
-|---|---|
+| program | lanes | lane-steps/s |
+|---|---|---|
 {rows}
 """
 

@@ -9,6 +9,7 @@ Names are loaded when first used, so that reading a configuration imports no JAX
 
 from __future__ import annotations
 
+from ssi_kernels.kernels import xla as xla  # sets XLA's options, before anyone starts JAX
 from ssi_kernels.lazy import lazy_names
 
 _HOMES = {

@@ -21,35 +21,58 @@ from ssi_kernels.kernels import gaussian, streams
 from ssi_kernels.kernels.program import INTERVALS, NEVER, Loop, dynamics_of
 from ssi_kernels.kernels.shape import Shape
 from ssi_kernels.kernels.threefry import threefry
-from ssi_kernels.kernels.unroll import Grid, NotUnrollable, Rows, fitting
+from ssi_kernels.kernels.unroll import Grid, Rows, fitting
 
 BLOCK = 128
 """Lanes of one program instance: one lane for each thread of four warps."""
 
+_PATIENCE = 64
+"""Steps between two looks at whether any lane of a block still runs: a look is a sum over the block."""
+
 
 def supports(shape: Shape, data: dict, state: dict) -> bool:
-    """Whether the shape has this kernel: reduced, float32, and a step that can be unrolled."""
+    """Whether the shape has this kernel: reduced, float32, and a step that can be unrolled and that Triton knows."""
     if shape.kernel != "reduced" or shape.dtype != "float32":
         return False
     loop = Loop(shape, dynamics_of(shape))
     width = data["inverse_h"].shape[-1]
     normals = jax.ShapeDtypeStruct((2 * loop.pairs, width), np.float32)
-    return isinstance(fitting(loop.dynamics.step, width, state, normals, data), Rows)
+    if not isinstance(fitting(loop.dynamics.step, width, state, normals, data), Rows):
+        return False
+    kinds = lambda tree: tuple((name, x.shape[:-1], np.dtype(x.dtype)) for name, x in tree.items())  # noqa: E731
+    return _lowers(shape, kinds(data), kinds(state))
+
+
+@lru_cache(maxsize=64)
+def _lowers(shape: Shape, data: tuple, state: tuple) -> bool:
+    """Whether Triton has all functions that the step uses; erf and round, for two, it lacks."""
+    data, state = (
+        {name: jax.ShapeDtypeStruct((*inner, BLOCK), dtype) for name, inner, dtype in kinds} for kinds in (data, state)
+    )
+    keys, alive = jax.ShapeDtypeStruct((2, BLOCK), np.uint32), jax.ShapeDtypeStruct((BLOCK,), bool)
+    words = [jax.ShapeDtypeStruct((INTERVALS,), t) for t in (np.uint32, np.uint32, np.int32)]
+    launch = jax.jit(partial(_launch, shape, BLOCK, False))
+    try:
+        launch.trace(data, keys, state, alive, tuple(words)).lower(lowering_platforms=("cuda",))
+    except NotImplementedError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)
 def program(shape: Shape, block: int = BLOCK, interpret: bool = False):
     """As `ssi_kernels.kernels.program.program`, for a multiple of `block` lanes.
 
-    Raises NotUnrollable, when called, where `supports` is False.
+    Raises NotUnrollable or NotImplementedError, when called, where `supports` is False, ValueError for other numbers
+    of lanes.
     """
     return jax.jit(partial(_launch, shape, block, interpret))
 
 
 def _launch(shape: Shape, block: int, interpret: bool, data, keys, state, alive, intervals):
-    if not supports(shape, data, state):
-        raise NotUnrollable("the GPU kernel needs a reduced float32 step that can be unrolled")
     lanes = keys.shape[1]
+    if lanes % block:
+        raise ValueError(f"{lanes} lanes are no multiple of the block, {block}")
     inputs = (data, keys, state, alive.astype(jnp.int32), intervals)
     outputs = _outputs(shape, state, lanes)
     kernel = partial(_kernel, shape, block, jax.tree.structure(inputs), jax.tree.structure(outputs))
@@ -156,25 +179,33 @@ class _Block:
         marks = {"recovery": mark(self.loop.shape.thresholds), "diverged": mark(), "stop": mark()}
         over, observe = self.form.over, self.loop._observe
 
-        def step(carry):
-            j, state, alive, marks = carry
+        def step(j, carry):
             real, imaginary = self._draw(key, low + j.astype(jnp.uint32))
-            new = over(self.loop._step)(state, alive, marks, real, imaginary, lane, _number(j))
-            return (j + 1, *new)
+            return over(self.loop._step)(*carry, real, imaginary, lane, _number(j))
 
-        def unfinished(carry):
-            waiting = carry[0] < count
-            if self.loop.shape.stop == "horizon":
-                return waiting
-            return waiting & (jnp.max(carry[2].rows[0].astype(jnp.int32)) > 0)
-
-        _, state, alive, marks = lax.while_loop(unfinished, step, (jnp.int32(0), state, alive, marks))
+        state, alive, marks = self._repeat(step, count, (state, alive, marks))
         alive, marks = over(observe)(state, alive, marks, lane, _number(count))
         m, e, m_position = over(self.loop.dynamics.overlaps)(state, lane)
         record = {"m": m, "e": e, **marks}
         if m_position is not None:
             record["m_position"] = m_position
         return (state, alive), record
+
+    def _repeat(self, step, count, carry):
+        """Steps 0..count-1; frozen lanes stay as they are, so whether all are is asked now and then only."""
+        if self.loop.shape.stop == "horizon":
+            return lax.fori_loop(jnp.int32(0), count, step, carry)
+
+        def some(carry):
+            first, *carry = carry
+            last = jnp.minimum(first + _PATIENCE, count)
+            return (last, *lax.fori_loop(first, last, step, tuple(carry)))
+
+        def unfinished(carry):
+            first, _, alive, _ = carry
+            return (first < count) & (jnp.max(alive.rows[0].astype(jnp.int32)) > 0)
+
+        return lax.while_loop(unfinished, some, (jnp.int32(0), *carry))[1:]
 
     def _draw(self, key, step) -> tuple[Grid, Grid]:
         """The two halves of one step's normals."""

@@ -4,19 +4,28 @@
 `force-vector-interleave`: two vectors at a time, so that one cipher's latency hides behind another's.
 `unroll-full-max-count`: never unroll a loop over 16 lanes before it is vectorised, which leaves scalar instructions.
 
-The numbers are the same to the bit with and without. They must be in the environment before the first backend exists,
-so importing the kernels sets them; never where a CUDA plugin is installed, whose compiler would read the last two too.
+Products and sums that end up in one function may be contracted, so the last digit can depend on these options, as on
+the version of jaxlib: both are recorded with every point. They must be in the environment before the first backend
+exists, so importing the package sets them; the last two never where a CUDA plugin is installed, whose compiler would
+read them too.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from functools import lru_cache
-from importlib.metadata import distributions, version
+from importlib.metadata import version
+from importlib.util import find_spec
 
 _LOOP = "xla_cpu_small_while_loop_byte_threshold=10000000"
 _VECTORS = "-force-vector-interleave=2,-unroll-full-max-count=4"
 _MARK = "xla_backend_extra_options"
+_LATE = (
+    "JAX had started before ssi_kernels was imported: simulations here are 2 to 4 times slower, and their last digits "
+    "may differ from those of the pipeline; import ssi_kernels first"
+)
 
 
 def options(jaxlib_version: str, cuda: bool = False) -> str:
@@ -32,9 +41,13 @@ def options(jaxlib_version: str, cuda: bool = False) -> str:
 
 
 def configure() -> None:
-    """Appends the options to the user's XLA_FLAGS; leaves alone extra options of their own, and a started JAX."""
+    """Appends the options to the user's XLA_FLAGS, but to no extra options of their own. Warns where it is too late."""
     flags, ours = os.environ.get("XLA_FLAGS", ""), options(version("jaxlib"), cuda=has_cuda())
-    if ours and _MARK not in flags and not _has_started():
+    if not ours or _MARK in flags:
+        return
+    if _has_started():
+        warnings.warn(_LATE, RuntimeWarning, stacklevel=2)
+    else:
         os.environ["XLA_FLAGS"] = f"{flags} {ours}".strip()
 
 
@@ -56,11 +69,10 @@ def compiler_options() -> dict[str, str]:
 
 def has_cuda() -> bool:
     """Whether a CUDA plugin of JAX is installed."""
-    return any("cuda" in (d.name or "") and d.name.startswith("jax") for d in distributions())
+    return any(find_spec(f"jax_cuda{n}_plugin") for n in (12, 13, 14))
 
 
 def _has_started() -> bool:
     """Whether JAX has made its backends, after which the environment is not read again."""
-    from jax._src import xla_bridge  # there is no public name for this
-
-    return getattr(xla_bridge, "backends_are_initialized", lambda: False)()
+    bridge = sys.modules.get("jax._src.xla_bridge")  # there is no public name for this
+    return getattr(bridge, "backends_are_initialized", lambda: False)()

@@ -20,7 +20,7 @@ from ssi_kernels.model.numbers import canonical_number
 from ssi_kernels.model.starts import Start
 from ssi_kernels.schedule import Schedule
 
-SEMANTICS_VERSION = 1
+SEMANTICS_VERSION = 2
 """Raised whenever the same point would give other numbers; stored points of an older version are then not used."""
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode

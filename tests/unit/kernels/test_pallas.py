@@ -98,12 +98,28 @@ def sorted_sum(z):
     return jnp.sort(z)[0]
 
 
+def rounded(z):
+    return jnp.round(z[0]) + z[1]
+
+
 def test_what_cannot_be_unrolled_is_left_to_the_other_program():
     model = ssi.Model(ssi.targets.from_callable(sorted_sum), ssi.students.tied("relu"))
     shape, arguments = prepared(model, 2)
     assert not pallas.supports(shape, arguments[0], arguments[2])
     with pytest.raises(NotUnrollable):
         pallas.program(shape, BLOCK, True)(*arguments, _intervals(SCHEDULE))
+
+
+def test_what_triton_lacks_is_left_to_the_other_program():
+    model = ssi.Model(ssi.targets.from_callable(rounded), ssi.students.tied("relu"))
+    shape, arguments = prepared(model, 2)
+    assert not pallas.supports(shape, arguments[0], arguments[2])
+
+
+def test_lanes_must_fill_the_blocks():
+    shape, arguments = prepared(PAIR, 2)
+    with pytest.raises(ValueError, match="16 lanes are no multiple of the block, 12"):
+        pallas.program(shape, 12, True)(*arguments, _intervals(SCHEDULE))
 
 
 def test_the_gpu_kernel_is_chosen_on_a_gpu(monkeypatch):
