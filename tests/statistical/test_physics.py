@@ -4,6 +4,7 @@ Seeds are fixed. The bounds are many standard errors wide (stated at each), so t
 change of the package may bring is rarer than 1e-4; neighbouring laws (d log d for d, L^2 for L) lie far outside.
 """
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,9 +63,10 @@ COUNTS = {  # of 4,096 runs that end semantic: physics, section 9, from an indep
     1000: {0.50: 4096, 0.60: 3761, 0.64: 2441, 0.68: 833, 0.76: 18},
     100: {0.50: 4096, 0.60: 3638, 0.64: 2455, 0.68: 1179, 0.76: 50},
 }
-RUNS = 1024
+RUNS = 4096
 
 
+@cache
 def semantic(d, omega):
     model = ssi.Model(
         ssi.targets.positional_semantic(omega, 1.0), ssi.students.attention(), ssi.encodings.opposite_pair()
@@ -87,7 +89,7 @@ def test_ends_against_checked_counts():
 
 
 def fisher(found, checked):
-    return stats.fisher_exact([[found, RUNS - found], [checked, 4096 - checked]]).pvalue
+    return stats.fisher_exact([[found, RUNS - found], [checked, RUNS - checked]]).pvalue
 
 
 def test_the_transition_is_sharper_at_the_larger_dimension():

@@ -3,10 +3,13 @@
 import jax
 import numpy as np
 import pytest
-from helpers import PAIR, TIED, UNTIED, UNTIED_ROW, assert_same, simulate
+from helpers import PAIR, TIED, UNTIED, UNTIED_ROW, assert_same, prepare, simulate
 from jax import numpy as jnp
 
 import ssi_kernels as ssi
+from ssi_kernels.kernels import lanes as lanes_module
+from ssi_kernels.kernels.lanes import _intervals
+from ssi_kernels.kernels.program import program
 from ssi_kernels.model import starts
 
 EVERY = np.arange(401)
@@ -152,3 +155,44 @@ def test_every_length_with_few_and_many_degrees_of_freedom(model, length, d):
         pytest.skip("softmax attention needs two tokens")
     run = simulate(model, 50, length=length, d=d, rate=0.05)
     assert np.isfinite(run.records["m"]).all() and np.std(run.records["m"][-1] - run.records["m"][0]) > 0
+
+
+def test_lanes_that_stop_leave_and_the_others_are_packed_again(monkeypatch):
+    """Case 15's stop rules over several tiles: the same bits when tiles are looked at after every few steps."""
+    options = dict(
+        replicas=(0, 70), rate=2.0, d=60, thresholds=(0.55,), stop="recovered", record=np.arange(0, 2001, 40)
+    )
+    whole = simulate(PAIR, 2000, **options)
+    widths = []
+
+    def watched(shape, lanes, running, choose=lanes_module.launcher):
+        widths.append(running)
+        return choose(shape, lanes, running)
+
+    monkeypatch.setattr(lanes_module, "launcher", watched)
+    monkeypatch.setattr(lanes_module, "_BETWEEN_COMPACTIONS", 50)
+    often = simulate(PAIR, 2000, **options)
+    assert widths[0] == 70 and widths[-1] < 16 and len(set(widths)) > 5
+    assert_same(often, whole)
+
+
+def test_a_sweep_compiles_once_for_each_shape():
+    """d, omega, a, the learning rate, thresholds, horizon and start are data; L and the stop rule are not."""
+    program.cache_clear()
+    compiled = []
+    for length in (2, 4):
+        for d, omega, rate, steps in ((60, 0.2, 0.3, 100), (600, 0.7, 0.1, 317), (10**6, 0.9, 1.0, 5)):
+            target = ssi.targets.positional_semantic(omega, 0.5 + omega, [[1.0]] + [[-1.0]] * (length - 1))
+            model = ssi.Model(target, ssi.students.attention())
+            simulate(model, steps, length=length, d=d, rate=rate, thresholds=(omega / 2,))
+        compiled.append(program.cache_info().currsize)
+    assert compiled == [1, 2]
+    shape, _ = prepare(model, length=4)
+    assert program(shape)._cache_size() == 1
+
+
+def test_memory_does_not_follow_the_horizon():
+    """What a program holds is known when it is compiled; horizons are data."""
+    shape, lanes = prepare(PAIR, (0, 16))
+    compiled = program(shape).lower(lanes.data, lanes.keys, lanes.state, np.ones(16, bool), _intervals([])).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < 2**20
