@@ -127,12 +127,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("kernels.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    remembered = memory()
-    result = report(measure(arguments.rounds))
-    result["peak_memory_megabytes"] = remembered
-    result["limits"] = limits.measure(ATTENTION, arguments.rounds)
+    extra = {"peak_memory_megabytes": memory(), "limits": limits.measure(ATTENTION, arguments.rounds)}
     if not arguments.no_pipeline:
-        result["pipeline"] = pipeline.measure(lambda: torch_loop.run(2000), 2000, ALL_CORES)
+        extra["pipeline"] = pipeline.measure(lambda: torch_loop.run(2000), 2000, ALL_CORES)
+    result = report(measure(arguments.rounds)) | extra
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")
     for name, row in result["results"].items():
         print(f"{name:48s} {row['median']:>12,}  {row['ratio_to_pytorch']:>10,.1f} x")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -17,7 +16,7 @@ OMEGAS, REPLICAS, STEPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), 256, 5_000_0
 CONFIG = f"""
 sweeps:
   pipeline:
-    model: {{target: positional-semantic, student: {{kind: attention}}, encoding: opposite-pair}}
+    model: {{target: {{family: positional-semantic}}, student: {{kind: attention}}, encoding: opposite-pair}}
     grid: {{d: 1000, length: 2, omega: {list(OMEGAS)}, a: 1.0}}
     sgd: {{learning_rate: 0.3, steps: {STEPS}, start: {{m: 0.0, e: 0.0}}, replicas: {REPLICAS}}}
 """
@@ -52,14 +51,15 @@ def _run(cores: set[int]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder, "config.yaml")
         config.write_text(CONFIG)
-        snakemake = shutil.which("snakemake", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-        command = [snakemake, "--cores", str(len(cores)), "--directory", folder, "--configfile", str(config)]
+        command = [sys.executable, "-m", "snakemake", "--cores", str(len(cores)), "--directory", folder]
         clean = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
-        began = time.perf_counter()
-        subprocess.run(
-            [*command, "--snakefile", str(ROOT / "Snakefile"), "--quiet"],
-            check=True,
-            env=clean | {"PATH": f"{Path(snakemake).parent}{os.pathsep}{clean['PATH']}"},
-            preexec_fn=lambda: os.sched_setaffinity(0, cores),
-        )
-        return time.perf_counter() - began
+        path = f"{Path(sys.executable).parent}{os.pathsep}{clean['PATH']}"
+        command += ["--configfile", str(config), "--snakefile", str(ROOT / "Snakefile"), "--quiet"]
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, cores)  # children inherit it
+        try:
+            began = time.perf_counter()
+            subprocess.run(command, check=True, env=clean | {"PATH": path})
+            return time.perf_counter() - began
+        finally:
+            os.sched_setaffinity(0, before)

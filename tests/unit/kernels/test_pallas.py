@@ -43,8 +43,15 @@ def assert_equal(ours, theirs, exactly=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("stop", ["horizon", "decided", "recovered"])
-@pytest.mark.parametrize(("model", "length"), MODELS.values(), ids=MODELS)
+def chosen(cases, default):
+    """Those not named in `default` only in the slow run."""
+    return [pytest.param(*c, marks=[] if name in default else pytest.mark.slow, id=name) for name, c in cases.items()]
+
+
+STOPS = {f"{name}, {stop}": (*m, stop) for name, m in MODELS.items() for stop in ("horizon", "decided", "recovered")}
+
+
+@pytest.mark.parametrize(("model", "length", "stop"), chosen(STOPS, ("pair, horizon", "pair, decided", "row, horizon")))
 def test_the_same_bits_as_the_cpu_program(model, length, stop):
     shape, arguments = prepared(model, length, stop=stop, thresholds=(0.2, 0.3))
     intervals = _intervals(SCHEDULE)
@@ -84,7 +91,10 @@ def test_a_lane_does_not_depend_on_its_block():
     assert_equal(jax.tree.map(lambda x: x[..., ::-1], other), one)
 
 
-@pytest.mark.parametrize(("model", "length"), [*MODELS.values(), (SQUARES, 4), (TIED, 1)])
+LOWERED = MODELS | {"squares": (SQUARES, 4), "tied": (TIED, 1)}
+
+
+@pytest.mark.parametrize(("model", "length"), chosen(LOWERED, ("pair", "squares")))
 def test_lowers_for_cuda_without_a_gpu(model, length):
     shape, (data, keys, state, _) = prepared(model, length, stop="decided")
     wide = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape[:-1], pallas.BLOCK), x.dtype), (data, keys, state))
