@@ -172,7 +172,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(STEPS, st.integers(1, 5))
 def test_compositions_agree_with_vmap(steps, length):
     def function(z):
