@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
+import jax.extend.core
 import numpy as np
 from jax import numpy as jnp
 

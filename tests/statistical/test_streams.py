@@ -14,7 +14,10 @@ import pytest
 from jax import numpy as jnp
 from scipy import special, stats
 
-from ssi_kernels.kernels import chi_square, gaussian, streams
+import ssi_kernels as ssi
+from ssi_kernels.kernels import assemble, chi_square, gaussian, lanes, streams
+from ssi_kernels.kernels.program import RUNS, Loop, dynamics_of, program
+from ssi_kernels.kernels.shape import shape_of
 from ssi_kernels.kernels.threefry import threefry
 
 pytestmark = pytest.mark.statistical
@@ -121,6 +124,29 @@ def test_chi_square_in_float32_is_that_in_float64_rounded(nu):
 
     assert error(c) < 1e-6
     assert error(c * (1 + 1e-6)) > 1e-6
+
+
+def moment_scores(draws, nu):
+    """Mean and variance as normal scores; the fourth central moment of chi-square is 12 nu (nu + 4)."""
+    root, centred = np.sqrt(len(draws)), draws - nu
+    error_of_square = np.sqrt(12 * nu * (nu + 4) - (2 * nu) ** 2)
+    return root * np.mean(centred) / np.sqrt(2 * nu), root * (np.mean(centred**2) - 2 * nu) / error_of_square
+
+
+def test_few_degrees_are_sums_of_squares():
+    """Mean, variance and KS of every law below MANY, from NumPy's normals: false alarms FAMILY over all of them.
+
+    One degree of freedom more, and a variance off by a tenth, are refused for each.
+    """
+    normals = np.random.default_rng(5).standard_normal((chi_square.MANY, 100_000, 1)).astype(np.float32)
+    few = np.asarray(jax.jit(chi_square.from_squares)(normals, jnp.arange(1.0, chi_square.MANY)), float)
+    level = FAMILY / (3 * few.shape[1])
+    bound = stats.norm.isf(level / 2)
+    for nu, draws in enumerate(few.T, start=1):
+        assert np.abs(moment_scores(draws, nu)).max() < bound, nu
+        assert stats.kstest(draws, stats.chi2(nu).cdf).pvalue > level, nu
+        assert np.abs(moment_scores(draws, nu + 1)).max() > bound, nu
+        assert np.abs(moment_scores(nu + np.sqrt(1.1) * (draws - nu), nu)).max() > bound, nu
 
 
 # Gaussians.
@@ -258,6 +284,44 @@ def test_a_hundredth_of_a_neighbour_is_seen(axis):
 
 
 WORD = 2**32
+MODEL = ssi.Model(ssi.targets.hermite(2), ssi.students.tied("relu"))
+
+
+def prepared(replicas=4):
+    """Shape and fresh lanes of one point of `reduced`."""
+    shape = shape_of(MODEL, d=1000, length=2, kernel="reduced", dtype="float32", thresholds=1, stop="horizon")
+    options = dict(thresholds=(0.5,), decided=0.7, stream_id="5c" * 32, replicas=(0, replicas))
+    start = ssi.starts.overlaps(0.3)
+    return shape, assemble.fresh_lanes(shape, MODEL, start, d=1000, learning_rate=1.0, **options)
+
+
+def test_the_loop_draws_these_numbers():
+    shape, batch = prepared(16)
+    loop, first = Loop(shape, dynamics_of(shape)), 2 * WORD - 5000
+    key = tuple(map(jnp.asarray, streams.derived(batch.keys, first >> 32, streams.STEP)))
+    drawn = loop._draw(loop._tables(key), jnp.uint32(first % WORD), np.dtype(np.float32))
+    drawn = np.asarray(drawn).reshape(RUNS, loop.pairs, loop.run, 16).swapaxes(1, 2).reshape(-1, loop.pairs, 16)
+    expected = normals(batch.keys, steps_from(first, loop.block), loop.pairs)
+    np.testing.assert_allclose(np.stack([drawn.real, drawn.imag], axis=2), expected, rtol=1e-5, atol=1e-6)
+
+
+def run_from(first, count=12):
+    """m of four lanes that begin afresh at step `first`, half way and at the end."""
+    shape, batch = prepared()
+    return lanes.run(shape, batch, (first, first + count), np.array([first + count // 2, first + count])).records["m"]
+
+
+def test_runs_beyond_32_bits_meet_fresh_noise(monkeypatch):
+    """Without the high word in the key they would meet the noise of 2^32 steps before."""
+    assert (run_from(WORD) != run_from(0)).all()
+    assert (run_from(WORD - 6) != run_from(2 * WORD - 6)).all()
+    derived = streams.derived
+    monkeypatch.setattr(streams, "derived", lambda keys, word, purpose: derived(keys, 0 * word, purpose))
+    program.cache_clear()
+    try:
+        np.testing.assert_array_equal(run_from(WORD), run_from(0))
+    finally:
+        program.cache_clear()
 
 
 def test_steps_beyond_32_bits_have_numbers_of_their_own():

@@ -23,10 +23,21 @@ def test_float32_is_accurate(name):
 
 
 @pytest.mark.parametrize("name", EXACT)
+def test_a_coarser_power_of_e_would_be_seen(name, monkeypatch):
+    """The control: ln 2 rounded to its high part."""
+    monkeypatch.setattr(elementary, "_LN2_LOW", 0.0)
+    function = elementary._functions.__wrapped__()[name]
+    x = X[X != 0].astype(np.float32)
+    ours, exact = np.asarray(jax.jit(function)(x), float), EXACT[name](x.astype(float))
+    assert np.abs(ours / exact - 1).max() > 1e-5
+
+
+@pytest.mark.parametrize("name", EXACT)
 def test_special_values(name):
     function = getattr(elementary, name)
     assert float(function(jnp.float32(0))) == float(EXACT[name](0.0))
     assert np.isnan(function(jnp.float32(np.nan)))
+    assert np.isnan(jax.jit(function)(np.full(20, np.nan, np.float32))).all()
     far, farther = (np.asarray(function(jnp.asarray([-s, s], jnp.float32))) for s in (87.0, np.inf))
     np.testing.assert_array_equal(far, farther)
 

@@ -86,6 +86,27 @@ def norm(model, W):
     return np.linalg.norm(W) / np.sqrt(1 if W.ndim == 1 else W.shape[0])
 
 
+@pytest.mark.parametrize(
+    ("name", "d"), [("pair", 12), ("pair", 13), ("trace", 13), ("tied", 12), ("rank 2, injected", 13)]
+)
+def test_one_noise_keeps_the_weights_on_the_sphere(name, d):
+    """In an even and an odd dimension. Its law: tests/statistical/test_one_noise.py."""
+    run = simulate(MODELS[name], 300, (0, 16), kernel="one-noise", d=d, rate=1.0)
+    v = run.lanes.state["v"].astype(float)
+    assert v.shape == (d, 16)
+    np.testing.assert_allclose(np.linalg.norm(v, axis=0), 1, rtol=0, atol=3e-6)
+    overlaps = np.sum(run.lanes.data["u"] * v, axis=0)
+    np.testing.assert_allclose(run.final["m"], overlaps, atol=1e-5)
+    assert np.std(overlaps) > 0.01
+
+
+def test_one_noise_draws_fewer_normals():
+    from ssi_kernels.kernels.program import dynamics_of
+
+    count = {k: dynamics_of(prepare(PAIR, d=200, kernel=k)[0]).normals for k in ("full", "one-noise")}
+    assert count == {"full": 400, "one-noise": 206}
+
+
 @pytest.mark.statistical
 def test_tokens_and_start_do_not_share_their_numbers():
     """Case 21: every stream comes from one seed, yet cosines are of order 1/sqrt(d) (5 standard deviations)."""

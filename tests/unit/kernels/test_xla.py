@@ -1,5 +1,6 @@
-"""Options of XLA: set where they are known, never in the way of JAX or of the user, and without effect on the bits."""
+"""Options of XLA: set where they are known, never in the way of JAX or of the user."""
 
+import json
 import os
 import subprocess
 import sys
@@ -18,6 +19,23 @@ for student, length in ((ssi.students.tied("relu"), 2), (ssi.students.attention(
 print(digest.hexdigest(), os.environ.get("XLA_FLAGS", ""))
 """
 LOOP = f"--xla_backend_extra_options={xla._LOOP}"
+NONE = LOOP.replace("10000000", "1024")  # as XLA has it; an own choice, so that ours are not added
+
+VALUES = """
+import json, ssi_kernels as ssi
+squares = ssi.targets.hermite(2)
+found = []
+for student, length, kernel, d in (
+    (ssi.students.tied("relu"), 2, "reduced", 100),
+    (ssi.students.attention("trace"), 4, "reduced", 100),
+    (ssi.students.tied("relu"), 2, "full", 50),
+    (ssi.students.attention("trace"), 4, "full", 50),
+    (ssi.students.tied("relu"), 2, "one-noise", 50),
+):
+    options = dict(d=d, length=length, learning_rate=0.3, steps=300, replicas=20, kernel=kernel)
+    found.append(ssi.simulate(ssi.Model(squares, student), **options).m.values.ravel().tolist())
+print(json.dumps(found))
+"""
 
 
 def numbers_and_flags(before="", **environment):
@@ -37,6 +55,24 @@ def test_the_users_flags_are_kept_and_numbers_depend_on_one_option_at_most():
     assert numbers_and_flags(XLA_FLAGS=theirs) == (numbers, f"{theirs} {flags}".strip())
     if xla._LOOP in flags:  # of the reduced kernel; how vectors are made changes the last digit of sums over d
         assert numbers_and_flags(XLA_FLAGS=LOOP) == (numbers, LOOP)
+
+
+@pytest.mark.slow
+def test_no_option_changes_more_than_the_last_digits():
+    """The loop's option changes those of `reduced`, each of the three those of `full` and `one-noise`."""
+
+    def values(**environment):
+        clean = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+        done = subprocess.run(
+            [sys.executable, "-c", VALUES], env=clean | environment, capture_output=True, text=True, check=True
+        )
+        return json.loads(done.stdout)
+
+    ours = values()
+    for flags in (LOOP, NONE):
+        for one, other in zip(ours, values(XLA_FLAGS=flags), strict=True):
+            assert max(map(abs, one)) > 0.1
+            assert max(abs(a - b) for a, b in zip(one, other, strict=True)) < 2e-5
 
 
 @pytest.mark.slow

@@ -33,7 +33,21 @@ def test_the_pullback_is_that_of_autodiff(length):
             cotangent = jnp.asarray(rng.standard_normal(output.shape))
             expected, pull = jax.vjp(student.outputs, z)
             np.testing.assert_allclose(output, expected, rtol=1e-12)
-            np.testing.assert_allclose(pullback(cotangent), pull(cotangent)[0], rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(pullback(cotangent), pull(cotangent)[0], rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_pullback_survives_large_fields(length):
+    """Logits of up to 1600 in float32: finite, and zero where the scores are saturated."""
+    z = jnp.asarray(np.linspace(-40, 40, length), jnp.float32)
+    for student in every_student(length)[:3]:
+        output, pullback = student.pullback(z)
+        assert np.isfinite(output).all()
+        q = pullback(jnp.ones_like(output))
+        assert np.isfinite(q).all()
+        expected, pull = jax.vjp(student.outputs, z)
+        np.testing.assert_allclose(output, expected, rtol=1e-6)
+        np.testing.assert_allclose(q, pull(jnp.ones_like(output))[0], atol=1e-3)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
