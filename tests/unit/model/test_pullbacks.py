@@ -8,7 +8,7 @@ from jax import numpy as jnp
 from ssi_kernels import students
 from ssi_kernels.model.softmax import attention_matrix, outer, softmax_rows
 
-LENGTHS = (2, 3, 5, 8)
+LENGTHS = (2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 8)))
 
 
 def every_student(length):
