@@ -10,7 +10,7 @@ MODELS = {"attention": PAIR, "tied": TIED, "untied joint": UNTIED, "untied row":
 pytestmark = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_batch_width(model, dtype):
     whole = simulate(model, replicas=(0, 130), dtype=dtype)
     assert np.std(whole.records["m"][-1]) > 0

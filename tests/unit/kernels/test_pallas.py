@@ -51,7 +51,7 @@ def chosen(cases, default):
 STOPS = {f"{name}, {stop}": (*m, stop) for name, m in MODELS.items() for stop in ("horizon", "decided", "recovered")}
 
 
-@pytest.mark.parametrize(("model", "length", "stop"), chosen(STOPS, ("pair, horizon", "pair, decided", "row, horizon")))
+@pytest.mark.parametrize(("model", "length", "stop"), chosen(STOPS, ("pair, decided", "row, horizon")))
 def test_the_same_bits_as_the_cpu_program(model, length, stop):
     shape, arguments = prepared(model, length, stop=stop, thresholds=(0.2, 0.3))
     intervals = _intervals(SCHEDULE)
@@ -94,7 +94,7 @@ def test_a_lane_does_not_depend_on_its_block():
 LOWERED = MODELS | {"squares": (SQUARES, 4), "tied": (TIED, 1)}
 
 
-@pytest.mark.parametrize(("model", "length"), chosen(LOWERED, ("pair", "squares")))
+@pytest.mark.parametrize(("model", "length"), chosen(LOWERED, ("pair",)))
 def test_lowers_for_cuda_without_a_gpu(model, length):
     shape, (data, keys, state, _) = prepared(model, length, stop="decided")
     wide = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*x.shape[:-1], pallas.BLOCK), x.dtype), (data, keys, state))
