@@ -50,7 +50,7 @@ def program(shape: Shape):
     keys       uint32 (2, W), one per replica
     alive      bool (W,), False where the stop rule has frozen the lane
     intervals  high word, low word (uint32) of the first step, and number of steps (int32), each (INTERVALS,)
-    records    at the end of every interval: m, e, m_position; and within it the offset (1, 2, ...; NEVER) of the
+    records    at the end of every interval: m, e, m_position; and within it the offset (0, 1, ...; NEVER) of the
                first crossing of every threshold, of the divergence, and of the stop
     """
     loop = Loop(shape, dynamics_of(shape))
@@ -59,6 +59,8 @@ def program(shape: Shape):
 
 @dataclass(frozen=True)
 class Loop:
+    """The loop of one shape; `_step` and `_observe` are functions of one lane, which the GPU kernel uses too."""
+
     shape: Shape
     dynamics: object
 
