@@ -114,7 +114,10 @@ def turning_points(a: float) -> np.ndarray:
         return np.zeros(0)
     sign, steeper = np.sign(values[cell]), chebyshev.chebder(slope)
     roots = falling_root(
-        lambda y: sign * chebyshev.chebval(y, slope), lambda y: sign * chebyshev.chebval(y, steeper), x[cell], x[cell + 1]
+        lambda y: sign * chebyshev.chebval(y, slope),
+        lambda y: sign * chebyshev.chebval(y, steeper),
+        x[cell],
+        x[cell + 1],
     )
     return (roots + 1) / 2
 

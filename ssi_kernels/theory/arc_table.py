@@ -22,7 +22,7 @@ from ssi_kernels.theory.evaluate import in_basis
 from ssi_kernels.theory.product import ProductSeries
 from ssi_kernels.theory.surface import Surface, chebyshev_coefficients, interpolate
 
-_NODES = 41
+_NODES = 53
 _ARC_NODES = 97
 _P = np.array([[1.0, -1.0], [-1.0, 1.0]])
 

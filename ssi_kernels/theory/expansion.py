@@ -18,6 +18,7 @@ from ssi_kernels.model.targets import Expression, Hermite, Target
 
 Index = tuple[tuple[int, int], ...]
 MOST_TERMS = 20_000
+_ROUNDING = 1e-14
 _MOST_PAIRS = 4_000_000
 
 
@@ -41,10 +42,6 @@ class Expansion:
                     total[index] += 2 * x * y * value
         return Expansion(dict(total))
 
-    def restricted(self, kept: np.ndarray) -> Expansion:
-        """Only some of the terms; `kept` of shape (n,) says which."""
-        return Expansion({alpha: value for (alpha, value), keep in zip(self.terms.items(), kept, strict=True) if keep})
-
     @property
     def degree(self) -> int:
         """The largest |alpha| of a term."""
@@ -55,10 +52,20 @@ class Expansion:
         """E[g^2] = sum_alpha g_alpha^2."""
         return math.fsum(value * value for value in self.terms.values())
 
-    def along(self, direction: np.ndarray) -> np.ndarray:
-        """E[g(z) h_k(v . z)] for a unit vector v, k = 0..degree: sum over |alpha| = k of
-        g_alpha sqrt(k! / alpha!) v^alpha."""
-        return np.bincount(self.orders, self.weights * self.monomials(direction), minlength=self.degree + 1)
+    def along(self, direction, xp=np):
+        """E[g(z) h_k(v . z)], k = 0..degree, at v of norm at most 1, shape (L,): sum over |alpha| = k of
+        g_alpha sqrt(k! / alpha!) v^alpha; for numpy and JAX."""
+        terms = self.weights * self.monomials(direction, xp)
+        if xp is np:
+            return np.bincount(self.orders, terms, minlength=self.degree + 1)
+        return xp.zeros(self.degree + 1).at[self.orders].add(terms)
+
+    def along_without_rounding(self, direction: np.ndarray) -> np.ndarray:
+        """The same, with 0 where the terms of an order cancel to rounding."""
+        terms = np.abs(self.weights * self.monomials(direction))
+        size = np.bincount(self.orders, terms, minlength=self.degree + 1)
+        found = self.along(direction)
+        return np.where(np.abs(found) > _ROUNDING * size, found, 0.0)
 
     def monomials(self, v, xp=np):
         """v^alpha for every term, shape (n,), at v of shape (L,)."""
@@ -98,7 +105,7 @@ def expand_target(target: Target, length: int) -> Expansion | None:
     if not isinstance(target, Expression):
         return None
     value = expressions.to_sympy(target.text, length)
-    if not _is_polynomial(value) or _size(value) > MOST_TERMS:
+    if not _is_polynomial(value) or written_out_size(value) > MOST_TERMS:
         return None
     places = {symbol: int(symbol.name[1:]) - 1 for symbol in value.free_symbols}
     total: dict = defaultdict(int)
@@ -120,14 +127,14 @@ def _is_polynomial(value) -> bool:
     return bool(value.is_polynomial(*value.free_symbols)) if value.free_symbols else True
 
 
-def _size(value) -> int:
+def written_out_size(value) -> int:
     """A bound on the number of terms of an expression once it is written out."""
     if value.is_Add:
-        return sum(_size(part) for part in value.args)
+        return sum(written_out_size(part) for part in value.args)
     if value.is_Mul:
-        return math.prod(_size(part) for part in value.args)
+        return math.prod(written_out_size(part) for part in value.args)
     if value.is_Pow and value.exp.is_Integer and not value.base.is_Symbol and not value.is_number:
-        terms = _size(value.base)
+        terms = written_out_size(value.base)
         return math.comb(int(value.exp) + terms - 1, terms - 1) if terms < 2000 else MOST_TERMS + 1
     return 1
 

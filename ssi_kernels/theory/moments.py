@@ -15,6 +15,9 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+_CONSTANT = 1e-12
+"""Slope of an output that is constant but for rounding, such as the sum of a row of softmax."""
+
 Pair = tuple[tuple[int, ...], np.ndarray]
 """Which outputs of the target are multiplied to Y (() for 1), and the values of Phi at the nodes."""
 
@@ -27,10 +30,11 @@ def cross_pairs(f: np.ndarray) -> Iterator[Pair]:
 def noise_pairs(f: np.ndarray, slopes: np.ndarray) -> Iterator[Pair]:
     """The pairs of E|q|^2, from outputs f (q, n) and slopes (K, q, n)."""
     along = np.einsum("qn,iqn->in", f, slopes)
+    varying = np.flatnonzero(np.abs(slopes).max(axis=(0, 2)) > _CONSTANT)
     yield (), 4 * np.einsum("in,in->n", along, along)
-    for a in range(f.shape[0]):
+    for a in varying:
         yield (a,), -8 * np.einsum("in,in->n", along, slopes[:, a])
-    for a, b in combinations_with_replacement(range(f.shape[0]), 2):
+    for a, b in combinations_with_replacement(varying, 2):
         yield (a, b), (4 if a == b else 8) * np.einsum("in,in->n", slopes[:, a], slopes[:, b])
 
 

@@ -113,6 +113,8 @@ def phase(omega: float, a: float) -> Phase:
     found = arc_minima(np.array([omega]), np.array([a]))
     risks = arc_table().risk(found.u, omega, a)
     order = np.lexsort((found.u, np.round(risks, 14)))
-    minima = tuple(Minimum(float(np.sqrt(u)), float(np.sqrt(1 - u)), float(r)) for u, r in zip(found.u[order], risks[order]))
+    minima = tuple(
+        Minimum(float(np.sqrt(u)), float(np.sqrt(1 - u)), float(r)) for u, r in zip(found.u[order], risks[order])
+    )
     steepest = DIRECTIONS[0 if steepest_semantic(omega, a) else 1]
     return Phase(minima, steepest, omega == 1.0)

@@ -19,6 +19,12 @@ MOST_FIELDS = 4
 DEGREES = {1: 1000, 2: 240, 3: 48, 4: 20}
 """Degree at which a target that is no polynomial is cut."""
 
+NOISE_DEGREES = {1: 400, 2: 120, 3: 32, 4: 16}
+"""The same for the products of outputs in the noise, which no derivative is taken of."""
+
+_ROUNDING = 1e-15
+"""Coefficients below it, relative to the sizes of target and student, count as 0."""
+
 _RULES = {1: (14.0, 0.05), 2: (14.0, 0.1), 3: (11.0, 0.25), 4: (8.5, 0.45)}
 """Reach and step of the student's rule; softmax over L fields has poles close to the real axis, so steps are small."""
 
@@ -70,17 +76,24 @@ class ProductSeries:
         if not factors:
             return contract(values, [w[:1] for w in weights]).ravel()
         y = self.target.coefficients(factors)
+        y = y[(slice(weights[0].shape[0]),) * y.ndim]
         if not y.any():
             return np.zeros(1)
         kept = [w[: y.shape[0]] for w in weights]
-        return np.bincount(orders(y.shape).ravel(), (y * contract(values, kept)).ravel())[: y.shape[0]]
+        order = orders(y.shape).ravel()
+        found = np.bincount(order, (y * contract(values, kept)).ravel())
+        size = np.bincount(order, np.abs(y).ravel()) * np.abs(values).max()
+        return np.where(np.abs(found) > _ROUNDING * size, found, 0.0)[: weights[0].shape[0]]
 
     @cached_property
     def error(self) -> float:
         """An estimate of the absolute error of R: what both series leave out at |m| = 1, and that of the rule."""
         weights = [self.rule.weights(self.target.degree, shift) for shift in self.model.encoding.shift(self.length)]
         lost = [
-            tail * max(0.0, contract(f * f, [w[:1] for w in weights]).item() - _kept(contract(f, weights)))
+            tail
+            * max(
+                0.0, contract(f * f, [w[:1] for w in weights]).item() - _kept(contract(f, weights), self.target.degree)
+            )
             for f, tail in zip(self.values, self.target.tails, strict=True)
         ]
         return 2 * float(np.sqrt(lost).sum()) + self._rule_error() + 1e-14 * self.target.second_moment
@@ -118,7 +131,7 @@ class ProductTarget:
     @property
     def squared_degree(self) -> int:
         """Degree of the series of products of two outputs."""
-        return self.degree if self.expansion is None else 2 * self.degree
+        return NOISE_DEGREES[self.length] if self.expansion is None else 2 * self.degree
 
     @cached_property
     def second_moment(self) -> float:
@@ -135,24 +148,30 @@ class ProductTarget:
             return [0.0]
         weights = [self.rule.weights(0)] * self.length
         return [
-            max(0.0, contract(y * y, weights).item() - _kept(self.coefficients((a,))))
+            max(0.0, contract(y * y, weights).item() - _kept(self.coefficients((a,)), self.degree))
             for a, y in enumerate(self.values)
         ]
 
     def coefficients(self, factors: tuple[int, ...]) -> np.ndarray:
-        """E[Y h_alpha], shape (K + 1,)^L, zero for |alpha| > K; Y is the product of the outputs `factors`."""
+        """E[Y h_alpha], shape (K + 1,)^L, K the largest degree of any field; Y is the product of the outputs `factors`."""
         if factors not in self._found:
-            self._found[factors] = self._coefficients(factors)
+            self._found[factors] = _trimmed(self._coefficients(factors))
         return self._found[factors]
 
     def _coefficients(self, factors: tuple[int, ...]) -> np.ndarray:
         if self.expansion is not None:
             return dense(self.expansion if len(factors) == 1 else self.expansion.square(), self.length)
-        weights = [self.rule.weights(self.degree)] * self.length
-        found = contract(np.prod(self.values[list(factors)], axis=0), weights)
-        found[orders(found.shape) > self.degree] = 0.0
+        degree = self.degree if len(factors) == 1 else self.squared_degree
+        found = contract(np.prod(self.values[list(factors)], axis=0), [self.rule.weights(degree)] * self.length)
+        found[orders(found.shape) > degree] = 0.0
         found[np.abs(found) < 1e-15 * np.abs(found).max()] = 0.0
         return found
+
+
+def _trimmed(found: np.ndarray) -> np.ndarray:
+    """Without the degrees at which every coefficient is 0."""
+    most = max((int(places.max()) for places in np.nonzero(found) if places.size), default=0)
+    return found[(slice(most + 1),) * found.ndim]
 
 
 def dense(expansion: Expansion, length: int) -> np.ndarray:
@@ -179,9 +198,9 @@ def orders(shape: tuple[int, ...]) -> np.ndarray:
     return np.indices(shape, sparse=False).sum(axis=0)
 
 
-def _kept(coefficients: np.ndarray) -> float:
-    """The sum of squares up to the degree."""
-    inside = orders(coefficients.shape) < coefficients.shape[0]
+def _kept(coefficients: np.ndarray, degree: int) -> float:
+    """The sum of squares up to a degree."""
+    inside = orders(coefficients.shape) <= degree
     return float((coefficients[inside] ** 2).sum())
 
 

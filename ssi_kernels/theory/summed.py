@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ssi_kernels.model.students import Student
 
 _REACH = 14.0
+ROUNDING = 1e-14
+"""Hermite components below it, relative to the root mean square, are rounding and count as 0."""
 
 
 def sum_rule(degree: int, shift: float) -> Rule:
@@ -47,17 +49,21 @@ class SumValues:
 
     def lost(self, degree: int, shift: float = 0.0) -> float:
         """The part of E f^2 beyond a degree."""
-        kept = self.rule.weights(degree, shift) @ self.values[0]
+        kept = self.components(self.values[0], degree, shift)
         return max(0.0, self.own(shift) - float((kept**2).sum()))
 
-    def _series(self, pairs, directional, degree: int, shift: float) -> np.ndarray:
+    def components(self, values: np.ndarray, degree: int, shift: float = 0.0) -> np.ndarray:
+        """E[values(u + shift) h_k(u)], k = 0..degree; those that are rounding are 0."""
         weights = self.rule.weights(degree, shift)
+        found = weights @ values
+        return np.where(np.abs(found) > ROUNDING * math.sqrt(weights[0] @ values**2), found, 0.0)
 
+    def _series(self, pairs, directional, degree: int, shift: float) -> np.ndarray:
         def project(factors, values):
             if not factors:
-                return weights[:1] @ values
+                return self.components(values, 0, shift)
             y = directional(factors)
-            return y * (weights[: y.size] @ values)
+            return y * self.components(values, y.size - 1, shift)
 
         return pairwise(pairs, project, degree)
 
@@ -95,7 +101,7 @@ class SummedSeries:
     def _along(self) -> tuple[np.ndarray, np.ndarray]:
         """E[Y h_k(v . z)] for Y = y and y^2 with v = (1,..,1) / sqrt(L)."""
         ones = np.full(self.length, 1 / math.sqrt(self.length))
-        return self.target.y.along(ones), self.target.square.along(ones)
+        return self.target.y.along_without_rounding(ones), self.target.square.along_without_rounding(ones)
 
     @property
     def error(self) -> float:

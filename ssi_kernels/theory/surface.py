@@ -8,8 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial import chebyshev
 
-_SMALL = 1e-17
-
 
 @dataclass(frozen=True, eq=False)
 class Surface:
@@ -93,7 +91,6 @@ def chebyshev_coefficients(values: np.ndarray, axis: int = 0) -> np.ndarray:
 
 
 def _trimmed(table: np.ndarray) -> np.ndarray:
-    """Without high powers of m whose coefficients are below rounding."""
-    size = np.abs(table).reshape(-1, table.shape[-1]).max(axis=0)
-    kept = np.flatnonzero(size > _SMALL * max(size.max(), 1e-300))
+    """Without high powers of m whose coefficients are all 0."""
+    kept = np.flatnonzero(table.reshape(-1, table.shape[-1]).any(axis=0))
     return table[..., : kept[-1] + 1] if kept.size else table[..., :1]

@@ -1,7 +1,7 @@
 """Risk and noise of untied students: functions of the L overlaps m_i.
 
-u = sum_i X_i . w_i / sqrt(L) is a standard Gaussian at both norms, and E[Y(z*) h_k(u)] = sum over |alpha| = k of
-Y_alpha sqrt(k! / alpha!) prod_i (m_i / sqrt(L))^alpha_i, so with sigma_k = E[sigma h_k]
+u = sum_i X_i . w_i / sqrt(L) is a standard Gaussian at both norms, and with v = m / sqrt(L), E[Y(z*) h_k(u)] is that of
+h_k(v . z* + sqrt(1 - |v|^2) xi): sum over |alpha| = k of Y_alpha sqrt(k! / alpha!) v^alpha. So with sigma_k = E[sigma h_k]
     R = E y^2 + E sigma^2 - 2 sum_k sigma_k E[y h_k(u)]        (Arnaboldi et al. 2025, section 3).
 """
 
@@ -19,11 +19,9 @@ from ssi_kernels.theory.target_series import TargetSeries
 
 if TYPE_CHECKING:
     from ssi_kernels.model import Model
-    from ssi_kernels.theory.expansion import Expansion
 
-
-_SMALL = 1e-17
-"""Terms below it, relative to the largest, are left out; v^alpha sqrt(k! / alpha!) is at most 1 on the sphere."""
+Terms = tuple[float, list[tuple[object, np.ndarray]]]
+"""A constant, and series with the weights of their E[Y h_k(u)]."""
 
 
 class UntiedSeries:
@@ -33,41 +31,37 @@ class UntiedSeries:
 
     def __init__(self, model: Model, length: int, target: TargetSeries):
         self.length, self.target = length, target
-        degree = max(target.y.degree, target.square.degree if target.square else 0, 1)
-        self.sums = SumValues(model.student, sum_rule(degree, 0.0))
+        self.sums = SumValues(model.student, sum_rule(max(target.y.degree, target.square.degree), 0.0))
 
     @cached_property
-    def risk_terms(self) -> tuple[float, list[tuple[Expansion, np.ndarray]]]:
-        """R as a constant and sums over alpha, with their coefficients."""
+    def risk_terms(self) -> Terms:
+        """Those of R."""
         pairs = [(factors, -2 * values) for factors, values in cross_pairs(self.sums.values)]
         return self._terms(pairs, self.target.second_moment + self.sums.own())
 
     @cached_property
-    def noise_terms(self) -> tuple[float, list[tuple[Expansion, np.ndarray]]]:
-        """E|q|^2 = E (dL/du)^2 likewise."""
+    def noise_terms(self) -> Terms:
+        """Those of E|q|^2 = E (dL/du)^2."""
         return self._terms(noise_pairs(self.sums.values, self.sums.slopes), 0.0)
 
-    def _terms(self, pairs, constant: float) -> tuple[float, list[tuple[Expansion, np.ndarray]]]:
+    def _terms(self, pairs, constant: float) -> Terms:
         found = []
         for factors, values in pairs:
             if not factors:
                 constant += float(self.sums.rule.weights(0)[0] @ values)
                 continue
             series = (self.target.y, self.target.square)[len(factors) - 1]
-            sigma = self.sums.rule.weights(series.degree) @ values
-            size = np.abs(sigma[series.orders] * np.array(list(series.terms.values())))
-            kept = size > _SMALL * size.max(initial=0.0)
-            found.append((series.restricted(kept), (sigma[series.orders] * series.weights)[kept]))
+            found.append((series, self.sums.components(values, series.degree)))
         return constant, found
 
-    def value(self, terms, m, xp):
+    def value(self, terms: Terms, m, xp):
         """One of the two sums at m of shape (L,)."""
         constant, parts = terms
-        scaled = m / math.sqrt(self.length)
-        return constant + sum(xp.sum(weights * series.monomials(scaled, xp)) for series, weights in parts)
+        v = m / math.sqrt(self.length)
+        return constant + sum(xp.sum(weights * series.along(v, xp)) for series, weights in parts)
 
     @property
     def error(self) -> float:
         """A bound on the error of R at |m| = 1 from what both series leave out."""
-        lost = self.target.lost * self.sums.lost(max(self.target.y.degree, 1))
+        lost = self.target.lost * self.sums.lost(self.target.y.degree)
         return 2 * math.sqrt(lost) + 1e-14 * self.target.second_moment
