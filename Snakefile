@@ -1,4 +1,4 @@
-"""Sweeps of one-pass SGD: simulate what is missing on Ray, then datasets, tables, figures and a page for each sweep."""
+"""Sweeps of one-pass SGD, simulated on Ray, and entries of theory: datasets, tables, figures and a page for each."""
 
 import os
 
@@ -6,7 +6,7 @@ from snakemake.utils import min_version
 
 min_version("9.10")
 
-if "sweeps" not in config and not workflow.overwrite_configfiles:
+if not {"sweeps", "theory"} & config.keys() and not workflow.overwrite_configfiles:
 
     configfile: os.path.join(workflow.basedir, "config", "quickstart.yaml")
 
@@ -16,20 +16,22 @@ include: "workflow/rules/simulate.smk"
 include: "workflow/rules/reduce.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/theory.smk"
 
 
 rule all:
     default_target: True
     input:
         [finished(name) for name in SWEEPS],
+        [finished_theory(name) for name in THEORY],
     localrule: True
 
 
-for NAME in SWEEPS:
+for NAME in [*SWEEPS, *THEORY]:
 
     rule:
         name:
             NAME
         input:
-            finished(NAME),
+            finished(NAME) if NAME in SWEEPS else finished_theory(NAME),
         localrule: True

@@ -9,6 +9,8 @@ Names are loaded when first used, so that reading a configuration imports no JAX
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from ssi_kernels.kernels import xla as xla  # sets XLA's options, before anyone starts JAX
 from ssi_kernels.lazy import lazy_names
 
@@ -22,7 +24,7 @@ _HOMES = {
     "starts": "ssi_kernels.model",
     "simulate": "ssi_kernels.execute.simulate",
 }
-__all__ = [*_HOMES, "__version__"]
+__all__ = [*_HOMES, "__version__", "theory"]
 _load = lazy_names(__name__, _HOMES)
 
 
@@ -31,6 +33,8 @@ def __getattr__(name: str):
         from importlib.metadata import version
 
         return version("ssi-kernels")
+    if name == "theory":
+        return import_module("ssi_kernels.theory")
     return _load(name)
 
 

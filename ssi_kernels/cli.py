@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ssi_kernels.answers import JSON, respond
 from ssi_kernels.errors import ConfigError
-from ssi_kernels.execute.environment import extend_search_path
+from ssi_kernels.execute.environment import extend_search_path, prepare_theory
 from ssi_kernels.execute.exits import BAD_INPUT, one_line_errors
 from ssi_kernels.execute.failures import describe, read_failures
 from ssi_kernels.execute.one_point import recovery_of
 from ssi_kernels.execute.plan import Plan, choose_point, plan_sweep
 from ssi_kernels.execute.progress import duration
-from ssi_kernels.execute.request import PlacedSweep, place
+from ssi_kernels.execute.request import PlacedSweep, common_index, place
 from ssi_kernels.execute.status import Counts, count
+from ssi_kernels.execute.theory_request import PlacedEntry, place_theory, state_line
 from ssi_kernels.sweep import analyses, load_config
+from ssi_kernels.theory_commands import COMMANDS
+
+if TYPE_CHECKING:
+    from ssi_kernels.reduce.foreseen import Warned
+    from ssi_kernels.sweep import Point
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 RESULTS = click.option("--results", type=click.Path(path_type=Path), help="Results folder, instead of the file's.")
 _PLANNED = ("points", "missing", "steps", "estimated_seconds", "estimated_bytes")
 _SHOWN = 20
-SWEEP = click.option("--sweep", "only", help="Only this sweep; without it all of the file.")
+SWEEP = click.option("--sweep", "only", help="Only this sweep or entry of theory; without it all of the file.")
 
 
 def main() -> None:
@@ -56,10 +61,11 @@ def cli() -> None:
 @JSON
 def validate(file: Path, as_json: bool) -> None:
     """Check a configuration FILE strictly, including every point of every sweep."""
-    sweeps = place(load_config(file))
+    sweeps, theory = _chosen(file, None, None)
     points = sum(len(placed.grid.points) for placed in sweeps.values())
-    answer = {"valid": True, "sweeps": list(sweeps), "points": points}
-    _answer(as_json, answer, lambda: f"{file}: valid: {points} points in {len(sweeps)} sweeps")
+    answer = {"valid": True, "sweeps": list(sweeps), "points": points, "theory": list(theory)}
+    more = f", {len(theory)} entries of theory" if theory else ""
+    respond(as_json, answer, lambda: f"{file}: valid: {points} points in {len(sweeps)} sweeps{more}")
 
 
 @cli.command()
@@ -70,17 +76,26 @@ def validate(file: Path, as_json: bool) -> None:
 def plan(file: Path, only: str | None, results: Path | None, as_json: bool) -> None:
     """What a run of FILE would do, and why; simulates nothing.
 
-    `steps` counts lane-steps (steps of one replica); `estimated_seconds` is for one CPU core.
+    `steps` counts lane-steps (steps of one replica); `estimated_seconds` is for one CPU core. `warnings` tells of
+    points that can never recover, or whose learning rate is too large. `theory` says of every entry why it must be
+    computed, or null.
     """
-    sweeps = _chosen(file, only, results)
-    index = next(iter(sweeps.values())).index()
+    prepare_theory()
+    from ssi_kernels.reduce.foreseen import foreseen
+
+    sweeps, theory = _chosen(file, only, results)
+    index = common_index(sweeps)
+    warnings = {key: foreseen(placed.grid) for key, placed in sweeps.items()}
     plans = {key: plan_sweep(placed, index) for key, placed in sweeps.items()}
     answer = {
         **{key: sum(getattr(part, key) for part in plans.values()) for key in _PLANNED},
         "reasons": [{"sweep": key, **reason} for key, part in plans.items() for reason in part.reasons],
         "sweeps": {key: {name: getattr(part, name) for name in _PLANNED} for key, part in plans.items()},
+        "warnings": [{"sweep": key, **asdict(warning)} for key, found in warnings.items() for warning in found],
+        "theory": _lacking(theory),
     }
-    _answer(as_json, answer, lambda: "\n".join(_planned(key, part) for key, part in plans.items()))
+    lines = [_planned(key, part, warnings[key]) for key, part in plans.items()]
+    respond(as_json, answer, lambda: _lines(lines, theory))
 
 
 @cli.command()
@@ -92,14 +107,14 @@ def status(file: Path, only: str | None, results: Path | None, as_json: bool) ->
     """What the store holds for FILE.
 
     Points are complete, missing or failed; the replicas of complete points are recovered, censored or diverged
-    at the first threshold.
+    at the first threshold. `theory` says of every entry why it must be computed, or null.
     """
-    sweeps = _chosen(file, only, results)
-    index = next(iter(sweeps.values())).index()
+    sweeps, theory = _chosen(file, only, results)
+    index = common_index(sweeps)
     parts = {key: count(placed, index) for key, placed in sweeps.items()}
     total = asdict(sum(parts.values(), Counts()))
-    answer = {**total, "sweeps": {key: asdict(part) for key, part in parts.items()}}
-    _answer(as_json, answer, lambda: "\n".join(f"{key}: {_counted(part)}" for key, part in parts.items()))
+    answer = {**total, "sweeps": {key: asdict(part) for key, part in parts.items()}, "theory": _lacking(theory)}
+    respond(as_json, answer, lambda: _lines([f"{key}: {_counted(part)}" for key, part in parts.items()], theory))
 
 
 @cli.command()
@@ -113,10 +128,27 @@ def simulate(file: Path, name: str, coordinates: tuple[str, ...], as_json: bool)
     `recovery` lists the replicas at the first threshold, `thresholds` those at every threshold; `m` and `e`
     are the last recorded overlaps.
     """
-    placed = _chosen(file, name, None)[name]
-    point = choose_point(placed.grid, _coordinates(coordinates))
+    placed, point = _point(file, name, coordinates)
     answer = {"sweep": name, "coords": dict(point.coords), **recovery_of(placed, point)}
-    _answer(as_json, answer, lambda: _simulated(answer))
+    respond(as_json, answer, lambda: _simulated(answer))
+
+
+@cli.command()
+@FILE
+@click.option("--sweep", "name", required=True, help="The sweep that has the point.")
+@click.option("--point", "coordinates", multiple=True, metavar="KEY=VALUE", help="One axis; repeat for others.")
+@JSON
+def flow(file: Path, name: str, coordinates: tuple[str, ...], as_json: bool) -> None:
+    """The gradient flow that one grid point of FILE follows for large d, and when it recovers.
+
+    From the point's exact start; from 1/sqrt(d) in the direction of escape where that is random or at 0.
+    """
+    prepare_theory()
+    from ssi_kernels.theory.describe import flow_answer
+
+    _, point = _point(file, name, coordinates)
+    answer = {"sweep": name, "coords": dict(point.coords), **flow_answer(point)}
+    respond(as_json, answer, lambda: _flowed(answer))
 
 
 @cli.command()
@@ -125,9 +157,17 @@ def simulate(file: Path, name: str, coordinates: tuple[str, ...], as_json: bool)
 @RESULTS
 @JSON
 def report(file: Path, only: str | None, results: Path | None, as_json: bool) -> None:
-    """Datasets, tables, figures and page of FILE from what the store holds, even where points are missing or failed."""
-    pages = {key: _report_one(placed) for key, placed in _chosen(file, only, results).items()}
-    _answer(as_json, {"sweeps": pages}, lambda: "\n".join(f"{key}: {_reported(page)}" for key, page in pages.items()))
+    """Datasets, tables, figures and page of FILE from what the store holds, even where points are missing or failed.
+
+    Entries of theory are computed where they are not there yet.
+    """
+    prepare_theory()
+    sweeps, theory = _chosen(file, only, results)
+    pages = {key: _report_one(placed) for key, placed in sweeps.items()}
+    computed = {key: _report_entry(placed) for key, placed in theory.items()}
+    lines = [f"{key}: {_reported(page)}" for key, page in pages.items()]
+    lines += [f"{key}: {page['page']}" for key, page in computed.items()]
+    respond(as_json, {"sweeps": pages, "theory": computed}, lambda: "\n".join(lines))
 
 
 def _report_one(placed: PlacedSweep) -> dict:
@@ -146,6 +186,28 @@ def _report_one(placed: PlacedSweep) -> dict:
     return {**counts, "damaged": list(built.damaged), "page": str(page)}
 
 
+def _report_entry(placed: PlacedEntry) -> dict:
+    """Everything for one entry of theory."""
+    from ssi_kernels.reduce import compute_entry
+    from ssi_kernels.report import draw_entry, write_entry_report
+
+    entry, dataset = placed.entry, placed.dataset
+    if placed.lacking():
+        compute_entry(placed.name, entry, placed.fingerprint, dataset, placed.tables)
+    draw_entry(entry.kind, dataset, placed.figures)
+    page = write_entry_report(placed.name, entry.kind, dataset, placed.figures, placed.page, entry.description)
+    return {"page": str(page)}
+
+
+def _lacking(theory: Mapping[str, PlacedEntry]) -> dict[str, str | None]:
+    return {name: placed.lacking() for name, placed in theory.items()}
+
+
+def _lines(sweeps: list[str], theory: Mapping[str, PlacedEntry]) -> str:
+    """One line a sweep, then one an entry of theory."""
+    return "\n".join([*sweeps, *(state_line(placed, placed.lacking()) for placed in theory.values())])
+
+
 def _reported(page: Mapping) -> str:
     return f"{page['complete']} points complete, {page['missing']} missing, {page['failed']} failed: {page['page']}"
 
@@ -159,6 +221,22 @@ def _coordinates(written: tuple[str, ...]) -> dict[str, str]:
     return pairs
 
 
+def _point(file: Path, name: str, coordinates: tuple[str, ...]) -> tuple[PlacedSweep, Point]:
+    """The one point of a sweep that a command is about."""
+    sweeps, _ = _chosen(file, name, None)
+    if name not in sweeps:
+        raise ConfigError("--sweep", name, "is an entry of theory: it has no points to run")
+    return sweeps[name], choose_point(sweeps[name].grid, _coordinates(coordinates))
+
+
+def _flowed(answer: Mapping) -> str:
+    lines = [f"{describe(answer['coords'])}: learning rate {answer['learning_rate']:.4g}, {answer['verdict']}"]
+    for found in answer["recovery"]:
+        step = "does not recover" if found["step"] is None else f"recovers at step {found['step']:.6g}"
+        lines.append(f"  threshold {found['threshold']}: {step}")
+    return "\n".join([*lines, f"  ends at m = {answer['m'][-1]:.6g}"])
+
+
 def _simulated(answer: Mapping) -> str:
     lines = [describe(answer["coords"])]
     for run in answer["recovery"]:
@@ -167,21 +245,33 @@ def _simulated(answer: Mapping) -> str:
     return "\n".join(lines)
 
 
-def _chosen(file: Path, only: str | None, results: Path | None) -> dict[str, PlacedSweep]:
-    """The sweeps of a file, or the one that was asked for."""
-    sweeps = place(load_config(file), results)
+class _Chosen(NamedTuple):
+    """What a command is about, by name."""
+
+    sweeps: dict[str, PlacedSweep]
+    theory: dict[str, PlacedEntry]
+
+
+def _chosen(file: Path, only: str | None, results: Path | None) -> _Chosen:
+    """All of a file, or the one that was asked for."""
+    config = load_config(file)
+    found = _Chosen(place(config, results), place_theory(config, results))
     if only is None:
-        return sweeps
-    if only not in sweeps:
-        raise ConfigError("--sweep", only, f"is not in {file}; it has {', '.join(sweeps)}")
-    return {only: sweeps[only]}
+        return found
+    if not any(only in part for part in found):
+        names = ", ".join(name for part in found for name in part)
+        raise ConfigError("--sweep", only, f"is not in {file}; it has {names}")
+    return _Chosen(*({name: placed for name, placed in part.items() if name == only} for part in found))
 
 
-def _planned(name: str, part: Plan) -> str:
+def _planned(name: str, part: Plan, warnings: Sequence[Warned]) -> str:
     lines = [
         f"{name}: {part.points} points, {part.missing} missing, {part.steps:.3g} lane-steps, "
         f"about {duration(part.estimated_seconds)} on one core, {part.estimated_bytes / 1e6:.3g} MB"
     ]
+    lines += [f"  warning: {describe(found.coords)}: {found.words}" for found in warnings[:_SHOWN]]
+    if len(warnings) > _SHOWN:
+        lines.append(f"  ... and {len(warnings) - _SHOWN} more warnings (--json lists all)")
     lines += [f"  {describe(entry['coords'])}: {entry['reason']}" for entry in part.reasons[:_SHOWN]]
     if len(part.reasons) > _SHOWN:
         lines.append(f"  ... and {len(part.reasons) - _SHOWN} more (--json lists all)")
@@ -195,14 +285,5 @@ def _counted(part: Counts) -> str:
     )
 
 
-def _answer(as_json: bool, answer: Mapping, text: Callable[[], str]) -> None:
-    click.echo(json.dumps(_finite(answer), allow_nan=False) if as_json else text())
-
-
-def _finite(value: object) -> object:
-    """The value with every number that does not exist as None: JSON has no NaN."""
-    if isinstance(value, Mapping):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+for command in COMMANDS:
+    cli.add_command(command)

@@ -23,6 +23,11 @@ def provenance() -> dict[str, str]:
     }
 
 
+def package_version() -> str:
+    """The version of this package; "" where it is not installed."""
+    return _installed(PACKAGES["package_version"])
+
+
 def device() -> str:
     """The device that JAX computes on here, such as "cpu: x86_64" or "gpu: NVIDIA H200"."""
     import jax

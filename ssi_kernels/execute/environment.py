@@ -18,6 +18,16 @@ def device_environment(gpu: float) -> dict[str, str]:
     return {} if gpu > 0 or "JAX_PLATFORMS" in os.environ else {"JAX_PLATFORMS": "cpu"}
 
 
+def prepare_theory() -> None:
+    """Let this process, in which JAX has not started, compute theory: on the CPU, with earlier compilations."""
+    defaults = {
+        "JAX_COMPILATION_CACHE_DIR": str(compilation_cache()),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5",
+        **device_environment(0),
+    }
+    os.environ.update({name: value for name, value in defaults.items() if name not in os.environ})
+
+
 def worker_environment(gpu: float) -> dict[str, str]:
     """The variables of a Ray worker: one thread each, one compilation cache, the user's own JAX and XLA settings."""
     defaults = {

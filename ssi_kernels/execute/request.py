@@ -8,8 +8,6 @@ there.
 
 from __future__ import annotations
 
-import json
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from ssi_kernels.errors import ConfigError, StoreError
+from ssi_kernels.execute.folder import ResultFolder, write_json
 from ssi_kernels.store.atomic import write_bytes
 from ssi_kernels.store.index import SegmentIndex
 from ssi_kernels.store.marker import fingerprint, stale
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PlacedSweep:
+class PlacedSweep(ResultFolder):
     """A sweep, its name, and where its files are."""
 
     name: str
@@ -45,19 +44,9 @@ class PlacedSweep:
             raise error.within(f"sweeps.{self.name}") from None
 
     @property
-    def folder(self) -> Path:
-        """The sweep's own folder."""
-        return self.results / self.name
-
-    @property
     def store(self) -> Path:
         """The segments, shared by all sweeps of a results folder."""
         return self.results / "store"
-
-    @property
-    def request(self) -> Path:
-        """Asks for a simulation."""
-        return self.folder / "request.json"
 
     @property
     def manifest(self) -> Path:
@@ -73,21 +62,6 @@ class PlacedSweep:
     def recovery(self) -> Path:
         """The dataset of outcomes."""
         return self.folder / "recovery.zarr"
-
-    @property
-    def tables(self) -> Path:
-        """The folder of tables."""
-        return self.folder / "tables"
-
-    @property
-    def figures(self) -> Path:
-        """The folder of figures."""
-        return self.folder / "figures"
-
-    @property
-    def page(self) -> Path:
-        """The report."""
-        return self.folder / "report.html"
 
     def index(self) -> SegmentIndex:
         """What the store holds now."""
@@ -110,6 +84,11 @@ def place(config: Config, results: Path | None = None) -> dict[str, PlacedSweep]
     return {name: PlacedSweep(name, sweep, root) for name, sweep in config.sweeps.items()}
 
 
+def common_index(sweeps: dict[str, PlacedSweep]) -> SegmentIndex | None:
+    """What the store that all these sweeps share holds now; None where there is no sweep."""
+    return next((placed.index() for placed in sweeps.values()), None)
+
+
 def lacking_points(placed: PlacedSweep, work: list[Missing]) -> int:
     """How many points of the grid lack something."""
     lacking = {item.point.point_id for item in work}
@@ -124,12 +103,11 @@ def count_line(placed: PlacedSweep, work: list[Missing]) -> str:
 
 def refresh_requests(sweeps: dict[str, PlacedSweep]) -> list[str]:
     """Rewrite the request of every sweep that needs a run; returns one line for each sweep."""
-    index = next(iter(sweeps.values())).index()
-    lines = []
+    index, lines = common_index(sweeps), []
     for placed in sweeps.values():
         work = placed.missing(index)
         if work or not placed.request.exists() or not placed.is_consolidated():
-            _write(placed.request, {"missing": lacking_points(placed, work), "written_ns": time.time_ns()})
+            write_json(placed.request, {"missing": lacking_points(placed, work)})
         lines.append(count_line(placed, work))
     return lines
 
@@ -140,14 +118,10 @@ def write_manifest(placed: PlacedSweep) -> None:
     if lacking:
         raise StoreError(f"{placed.store}: {lacking} points of sweep {placed.name} are not stored: run again")
     content = {"sweep": placed.name, "points": len(placed.grid.points), "fingerprint": placed.grid.fingerprint}
-    _write(placed.manifest, {**content, "written_ns": time.time_ns()})
+    write_json(placed.manifest, content)
 
 
 def save_config(placed: PlacedSweep) -> None:
     """Keep the effective configuration, with its defaults, beside the results."""
     content = {"sweeps": {placed.name: effective(placed.sweep)}}
     write_bytes(placed.folder / "config.yaml", yaml.safe_dump(content, sort_keys=False).encode())
-
-
-def _write(path: Path, content: dict) -> None:
-    write_bytes(path, json.dumps(content, indent=1).encode())

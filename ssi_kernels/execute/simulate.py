@@ -25,7 +25,7 @@ def simulate(
     *,
     d: int,
     length: int,
-    learning_rate: float | str | Mapping,
+    learning_rate: float | str | Mapping | None = None,
     steps: int | str | Mapping,
     replicas: int = 16,
     seed: int = 0,
@@ -41,8 +41,8 @@ def simulate(
 
     Overlaps are m = w . w*/d and e_k = p_k . w/sqrt(d) (Arnaboldi et al. 2025, section 2). `kernel` is "reduced"
     (exact in law, at a cost that does not depend on d), "full" (explicit w), "one-noise" (explicit w, one noise vector
-    a step) or "auto" (reduced). `learning_rate`, `steps`, `start`, `record` and `threshold` may be written as in a
-    configuration, such as "1/sqrt(d)".
+    a step) or "auto" (reduced). Without a `learning_rate` it is 0.3 of the noise bound (`ssi.theory.noise_bound`).
+    Rates, `steps`, `start`, `record` and `threshold` may be written as in a configuration, such as "1/sqrt(d)".
 
     Returns a dataset with dimensions replica, step and, where they apply, component and position: `m`, `e`,
     `m_position`, `norm`; by replica (and threshold) `recovery_step`, `outcome`, `end`, `final_m`, `final_e`,
@@ -88,7 +88,7 @@ def point_of(
     decided,
 ) -> Point:
     """The point that these arguments describe, checked; the same identity as in a sweep."""
-    from ssi_kernels.sweep.rules import resolve_rate, resolve_steps
+    from ssi_kernels.sweep.rules import resolve_steps
 
     if not isinstance(model, Model):
         raise ConfigError("model", model, "must be an ssi_kernels.Model")
@@ -104,7 +104,7 @@ def point_of(
         start=start,
         d=d,
         length=length,
-        learning_rate=_ruled("learning_rate", resolve_rate, learning_rate, model.student, d, length),
+        learning_rate=_rate(learning_rate, model, start, d, length),
         seed=whole("seed", seed, -(2**63)),
         kernel=kernel_for(kernel, model.student),
         dtype=dtype,
@@ -115,6 +115,17 @@ def point_of(
         steps=_ruled("steps", resolve_steps, steps, model.student, d, length),
         replicas=whole("replicas", replicas, 1),
     )
+
+
+def _rate(written: object, model: Model, start: Start, d: int, length: int) -> float:
+    """The learning rate that is written, or the default from the noise bound."""
+    from ssi_kernels.sweep.default_rate import default_rate
+    from ssi_kernels.sweep.rules import resolve_rate
+
+    if written is None:
+        with located("learning_rate"):
+            return default_rate(model, length, d, start)
+    return _ruled("learning_rate", resolve_rate, written, model.student, d, length)
 
 
 def _ruled(key: str, resolve: Callable, written: object, student: Student, d: int, length: int):

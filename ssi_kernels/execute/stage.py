@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ssi_kernels.execute.console import Console
-from ssi_kernels.execute.environment import extend_search_path
+from ssi_kernels.execute.environment import extend_search_path, prepare_theory
 from ssi_kernels.execute.exits import one_line_errors
 from ssi_kernels.execute.request import PlacedSweep, place
+from ssi_kernels.execute.theory_request import PlacedEntry, place_theory
 from ssi_kernels.sweep import parse_config
 
 
@@ -19,3 +20,12 @@ def stage(config: Mapping, name: str, log: Path | None = None) -> Iterator[tuple
     extend_search_path()
     with one_line_errors(), Console(log) as console:
         yield place(parse_config(config))[name], console
+
+
+@contextmanager
+def theory_stage(config: Mapping, name: str, log: Path | None = None) -> Iterator[tuple[PlacedEntry, Console]]:
+    """As `stage`, for the entry `name` of `theory`."""
+    extend_search_path()
+    prepare_theory()
+    with one_line_errors(), Console(log) as console:
+        yield place_theory(parse_config(config))[name], console

@@ -10,6 +10,9 @@ from ssi_kernels.lazy import lazy_names
 _HOMES = {
     "table_names": "ssi_kernels.reduce.names",
     "figure_names": "ssi_kernels.reduce.names",
+    "theory_table_names": "ssi_kernels.reduce.names",
+    "theory_figure_names": "ssi_kernels.reduce.names",
+    "compute_entry": "ssi_kernels.reduce.theory_entry",
     "reduce_sweep": "ssi_kernels.reduce.tables",
     "read_tables": "ssi_kernels.reduce.tables",
 }

@@ -8,10 +8,10 @@ ANALYSES = ("recovery", "scaling", "gain", "phase")
 FORMATS = ("png", "svg", "pdf")
 
 _TABLES = {
-    "recovery": ("recovery",),
+    "recovery": ("recovery", "theory_points", "theory_flow"),
     "scaling": ("scaling",),
     "gain": ("gain", "gain_fit"),
-    "phase": ("phase", "transition"),
+    "phase": ("phase", "transition", "theory_boundaries"),
 }
 _FIGURES = {
     "recovery": ("trajectories", "recovery", "outcomes"),
@@ -20,12 +20,29 @@ _FIGURES = {
     "phase": ("phase",),
 }
 
+_THEORY_TABLES = {"phase-diagram": ("phase_boundaries", "phase_regions"), "landscape": ("landscapes",)}
+_THEORY_FIGURES = {"phase-diagram": ("phase_diagram",), "landscape": ("landscapes",)}
+
+
+def theory_table_names(kind: str) -> tuple[str, ...]:
+    """The tables of an entry of `theory` of this kind.
+
+    >>> theory_table_names("landscape")
+    ('landscapes',)
+    """
+    return _THEORY_TABLES[kind]
+
+
+def theory_figure_names(kind: str) -> tuple[str, ...]:
+    """The figures of an entry of `theory` of this kind."""
+    return _THEORY_FIGURES[kind]
+
 
 def table_names(analyses: Iterable[str]) -> tuple[str, ...]:
     """The tables of these analyses, without their suffix `.csv`.
 
-    >>> table_names(["phase", "recovery"])
-    ('recovery', 'phase', 'transition')
+    >>> table_names(["phase"])
+    ('phase', 'transition', 'theory_boundaries')
     """
     return _collect(_TABLES, analyses)
 

@@ -11,13 +11,22 @@ import xarray as xr
 from ssi_kernels.reduce.gains import gain_fit_table, gain_table
 from ssi_kernels.reduce.names import table_names
 from ssi_kernels.reduce.phase_map import phase_table, transition_table
+from ssi_kernels.reduce.predicted_gains import with_predicted_exponents, with_predicted_gains
+from ssi_kernels.reduce.predicted_scaling import with_predicted_slopes
+from ssi_kernels.reduce.prediction import sweep_models
 from ssi_kernels.reduce.recovery import recovery_table
 from ssi_kernels.reduce.runs import axes_of, end_runs, point_facts, recovery_runs, status_of, untied_students
 from ssi_kernels.reduce.scaling import scaling_table
+from ssi_kernels.reduce.theory_boundaries import theory_boundary_table
+from ssi_kernels.reduce.theory_flow import flow_table
+from ssi_kernels.reduce.theory_points import theory_point_table
 from ssi_kernels.store import open_recovery, open_trajectories
 from ssi_kernels.store.atomic import write_bytes
 
-_TEXT = ("target", "student", "encoding", "untied", "protocol", "reason")
+_TEXT = (
+    *("target", "student", "encoding", "untied", "protocol", "reason"),
+    *("verdict", "why", "remedy", "loss", "predicted_law", "prediction"),
+)
 
 
 def reduce_sweep(
@@ -44,18 +53,21 @@ def make_tables(recovery: xr.Dataset, trajectories: xr.Dataset, analyses: Iterab
     status = status_of(recovery, trajectories)
     recovery = recovery.drop_vars(["final_m", "final_e"], errors="ignore").compute()
     axes, facts, runs = axes_of(recovery), point_facts(recovery), recovery_runs(recovery, status)
-    tables = {}
+    models, tables = sweep_models(recovery), {}
     if "recovery" in names:
         tables["recovery"] = recovery_table(runs, axes, facts)
+        tables["theory_points"] = theory_point_table(facts, models)
+        tables["theory_flow"] = flow_table(recovery, models)
     if "scaling" in names:
-        tables["scaling"] = scaling_table(runs, axes)
+        tables["scaling"] = with_predicted_slopes(scaling_table(runs, axes), models)
     if "gain" in names:
         untied = untied_students(recovery)
-        tables["gain"] = gain_table(runs, axes, untied, facts)
-        tables["gain_fit"] = gain_fit_table(runs, axes, untied, facts)
+        tables["gain"] = with_predicted_gains(gain_table(runs, axes, untied, facts), models)
+        tables["gain_fit"] = with_predicted_exponents(gain_fit_table(runs, axes, untied, facts), tables["gain"])
     if "phase" in names:
         tables["phase"] = phase_table(end_runs(recovery, status), axes)
         tables["transition"] = transition_table(tables["phase"], axes)
+        tables["theory_boundaries"] = theory_boundary_table(models)
     return {name: tables[name] for name in names}
 
 

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from ssi_kernels.lazy import lazy_names
 
-_HOMES = {"draw_figures": "ssi_kernels.report.draw", "write_report": "ssi_kernels.report.page"}
+_HOMES = {
+    "draw_figures": "ssi_kernels.report.draw",
+    "write_report": "ssi_kernels.report.page",
+    "draw_entry": "ssi_kernels.report.theory_page",
+    "write_entry_report": "ssi_kernels.report.theory_page",
+}
 __all__ = [*_HOMES]
 
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -7,38 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from ssi_kernels.reduce.subset import shares, spread_out
+
 _ALONG = ("length", "omega", "a", "learning_rate")
 
 
 def varied(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """The columns with more than one value."""
     return [column for column in columns if table[column].nunique() > 1]
-
-
-def spread_out(values: Sequence, most: int) -> list:
-    """At most so many of the values, evenly spread in their order, both ends among them."""
-    if len(values) <= most:
-        return list(values)
-    places = np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))
-    return [values[place] for place in places]
-
-
-def shares(sizes: Mapping[str, int], most: int) -> dict[str, int]:
-    """How many values of each axis to take so that their product is at most `most`, as even as the sizes allow.
-
-    >>> shares({"d": 2, "omega": 41}, 12)
-    {'d': 2, 'omega': 6}
-    """
-    taken = dict.fromkeys(sizes, 1)
-    growing = set(sizes)
-    while growing:
-        axis = min(growing, key=lambda name: (taken[name], list(sizes).index(name)))
-        product = np.prod([count for name, count in taken.items() if name != axis])
-        if taken[axis] < sizes[axis] and product * (taken[axis] + 1) <= most:
-            taken[axis] += 1
-        else:
-            growing.discard(axis)
-    return taken
 
 
 def representative(table: pd.DataFrame, columns: Sequence[str], most: int) -> pd.DataFrame:
@@ -54,3 +30,11 @@ def main_axis(table: pd.DataFrame, axes: Sequence[str]) -> str:
     """The numeric axis to put along x: that with the most values, d only where no other has more than one."""
     others = [axis for axis in varied(table, axes) if axis in _ALONG]
     return max(others, key=lambda axis: table[axis].nunique()) if others else "d"
+
+
+def at(table: pd.DataFrame, coords: Mapping[str, object]) -> pd.DataFrame:
+    """The rows at these coordinates; numbers need only agree in 9 digits, because tables come from text."""
+    for column, value in coords.items():
+        same = table[column] == value if isinstance(value, str) else np.isclose(table[column], value, rtol=1e-9, atol=0)
+        table = table[same]
+    return table

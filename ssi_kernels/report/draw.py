@@ -35,11 +35,11 @@ def draw_figures(
     recovery, trajectories = open_recovery(recovery_path), open_trajectories(trajectories_path)
     axes, tables = axes_of(recovery), read_tables(tables_dir, analyses)
     drawings: dict[str, Callable[[], Figure]] = {
-        "trajectories": lambda: draw_trajectories(recovery, trajectories),
+        "trajectories": lambda: draw_trajectories(recovery, trajectories, tables["theory_flow"]),
         "recovery": lambda: draw_recovery(tables["recovery"], axes),
         "outcomes": lambda: draw_outcomes(tables["recovery"], axes),
         "scaling": lambda: draw_scaling(tables["recovery"], tables["scaling"], axes),
         "gain": lambda: draw_gain(tables["gain"], tables["gain_fit"], axes),
-        "phase": lambda: draw_phase(tables["phase"], tables["transition"], axes),
+        "phase": lambda: draw_phase(tables["phase"], tables["transition"], tables["theory_boundaries"], axes),
     }
     return {name: save(drawings[name], Path(figures_dir) / name) for name in names}

@@ -64,6 +64,8 @@ def _draw_series(axes: Axes, rows: pd.DataFrame, fit: pd.Series, index: int, coo
     if np.isfinite(fit["exponent"]):
         along = np.geomspace(rows["length"].min(), rows["length"].max(), 40)
         axes.plot(along, fit["pivot_gain"] * (along / fit["pivot_length"]) ** fit["exponent"], color=colour, lw=1.2)
+    predicted = rows[rows["predicted_gain"].notna()].sort_values("length")
+    axes.plot(predicted["length"], predicted["predicted_gain"], ":", marker=".", color=colour, linewidth=1.2)
 
 
 def _label(coords: dict, fit: pd.Series) -> str:
@@ -84,4 +86,7 @@ def _finish(axes: Axes, rows: pd.DataFrame) -> None:
     log_axis(axes, "y", rows["gain_low"].min(), rows["gain_high"].replace(np.inf, np.nan).max())
     lengths = np.array([rows["length"].min(), rows["length"].max()], dtype=float)
     if lengths[0] < lengths[1]:
-        axes.plot(lengths, lengths, color="0.5", linestyle="--", linewidth=1.0, label=r"proportional to $L$")
+        along = np.geomspace(*lengths, 40)
+        axes.plot(along, along, color="0.5", linestyle="--", linewidth=1.0, label=r"proportional to $L$")
+    if rows["predicted_gain"].notna().any():
+        axes.plot([], [], ":", marker=".", color="0.25", label="gradient flow at the same rates")

@@ -11,10 +11,13 @@ from markupsafe import Markup, escape
 
 from ssi_kernels.reduce.gains import FIT_VALUES
 from ssi_kernels.reduce.phase_map import TRANSITION_VALUES
+from ssi_kernels.reduce.predicted_gains import FIT_VALUES as PREDICTED_EXPONENTS
+from ssi_kernels.reduce.predicted_scaling import VALUES as PREDICTED_SLOPES
 from ssi_kernels.reduce.runs import OUTCOMES
 from ssi_kernels.reduce.scaling import VALUES as SCALING_VALUES
+from ssi_kernels.report.boundaries import STYLES
 from ssi_kernels.report.choose import varied
-from ssi_kernels.report.labels import coordinates_plain, number, with_interval
+from ssi_kernels.report.labels import coordinates_plain, number, power_html, with_interval
 
 MOST_SENTENCES = 6
 
@@ -29,6 +32,7 @@ def headlines(tables: Mapping[str, pd.DataFrame]) -> list[Markup]:
             known = table[told.estimate].notna()
             defined += told.about(table[known])
             undefined += told.why_not(table[~known])
+    defined += _boundaries(tables)
     counts = [_counts(tables["recovery"])] if "recovery" in tables else []
     return [*defined, *undefined, *counts]
 
@@ -75,7 +79,15 @@ def _exponent(row: pd.Series) -> Markup:
     left = [f"{number(int(row[word]))} {word}" for word in ("censored", "diverged", "missing", "failed") if row[word]]
     left += [f"{number(int(row['at_step_0']))} left out because they recovered at step 0"] if row["at_step_0"] else []
     told = ", ".join([counts, *left] if left else [counts, "0 censored"])
-    return Markup("Recovery time grows as d<sup>{}</sup> ({}), {}.").format(slope, interval, told)
+    sentence = Markup("Recovery time grows as d<sup>{}</sup> ({}), {}.").format(slope, interval, told)
+    return sentence + _predicted_law(row)
+
+
+def _predicted_law(row: pd.Series) -> Markup:
+    """What theory says of the same series."""
+    if not np.isfinite(row.get("predicted_slope", np.nan)) or not isinstance(row["predicted_law"], str):
+        return Markup()
+    return Markup(" Theory: {}.").format(power_html(row["predicted_law"]))
 
 
 def _gain(row: pd.Series) -> Markup:
@@ -83,7 +95,14 @@ def _gain(row: pd.Series) -> Markup:
     exponent, interval = _interval(row, "exponent")
     return Markup("The gain ({}) grows as L<sup>{}</sup> ({}) at {} learning rates, {} lengths.").format(
         pair, exponent, interval, row["protocol"], int(row["lengths"])
-    )
+    ) + _predicted_exponent(row)
+
+
+def _predicted_exponent(row: pd.Series) -> Markup:
+    """What theory says of the same pair."""
+    if not np.isfinite(row.get("predicted_exponent", np.nan)):
+        return Markup()
+    return Markup(" Theory at the same rates: L<sup>{}</sup>.").format(number(float(row["predicted_exponent"]), 3))
 
 
 def _transition(row: pd.Series) -> Markup:
@@ -95,6 +114,23 @@ def _transition(row: pd.Series) -> Markup:
     elif np.isfinite(row["width_high"]):
         sentence += f"; the fraction goes between 90 % and 10 % over less than {number(float(row['width_high']), 2)}"
     return escape(f"{sentence}, {number(int(row['decided']))} decided runs.")
+
+
+def _boundaries(tables: Mapping[str, pd.DataFrame]) -> list[Markup]:
+    """The theoretical boundaries at the values of a that were measured, at most at both ends."""
+    if "theory_boundaries" not in tables:
+        return []
+    table = tables["theory_boundaries"].drop_duplicates("a")
+    table = table[table["a"].isin([table["a"].min(), table["a"].max()])]
+    return [sentence for _, row in table.iterrows() for sentence in _boundary(row)]
+
+
+def _boundary(row: pd.Series) -> list[Markup]:
+    words = [f"{words} at ω = {number(row[name])}" for name, (words, _) in STYLES.items() if np.isfinite(row[name])]
+    if not words:
+        return []
+    where = coordinates_plain({"a": row["a"]})
+    return [escape(f"Theory, {row['loss']} loss, {where}: {'; '.join(words)}.")]
 
 
 def _counts(recovery: pd.DataFrame) -> Markup:
@@ -115,6 +151,8 @@ _TOLD = {
     "transition": _Told(
         "omega_half", "The ω at which half of the decided runs end semantic", TRANSITION_VALUES, _transition
     ),
-    "gain_fit": _Told("exponent", "The exponent of the gain in L", FIT_VALUES, _gain),
-    "scaling": _Told("slope", "The exponent of the recovery time in d", SCALING_VALUES, _exponent),
+    "gain_fit": _Told("exponent", "The exponent of the gain in L", (*FIT_VALUES, *PREDICTED_EXPONENTS), _gain),
+    "scaling": _Told(
+        "slope", "The exponent of the recovery time in d", (*SCALING_VALUES, *PREDICTED_SLOPES), _exponent
+    ),
 }

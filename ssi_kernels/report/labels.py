@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+
+from markupsafe import Markup, escape
 
 LONG = {
     "d": "dimension $d$",
@@ -45,6 +48,18 @@ def _coordinate(axis: str, value: object, symbols: Mapping[str, str], escape: bo
     if escape:
         written = written.replace("$", r"\$")
     return written if axis in _NAMES else f"{symbols[axis]} = {written}"
+
+
+def power_math(law: str) -> str:
+    """A law such as "d^1.5 log d" for a figure."""
+    return "$" + re.sub(r"\^(\S+)", r"^{\1}", law).replace(" log d", r"\,\log d") + "$"
+
+
+def power_html(law: str) -> Markup:
+    """A law such as "d^1.5 log d" for a sentence."""
+    power, caret, rest = law.partition("^")
+    exponent, space, log = rest.partition(" ")
+    return Markup("{}<sup>{}</sup>{}").format(power, exponent, f"{space}{log}") if caret else escape(law)
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ssi_kernels.reduce.runs import OUTCOMES
-from ssi_kernels.report.choose import main_axis, spread_out
+from ssi_kernels.reduce.subset import spread_out
+from ssi_kernels.report.choose import main_axis
 from ssi_kernels.report.labels import LONG, coordinates_math, number
 from ssi_kernels.report.style import BLACK, GREEN, ORANGE, VERMILION, legend_above, panels
 from ssi_kernels.report.times import thresholds

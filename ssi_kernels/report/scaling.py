@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ssi_kernels.report.labels import coordinates_math, with_interval
+from ssi_kernels.reduce.predicted_scaling import LOG
+from ssi_kernels.report.labels import coordinates_math, power_math, with_interval
 from ssi_kernels.report.style import note, numeric_axis, panels
 from ssi_kernels.report.times import draw_medians, finish_times, look, series_of, thresholds
 
@@ -27,6 +28,7 @@ def draw_scaling(recovery: pd.DataFrame, scaling: pd.DataFrame, axes: Sequence[s
             fit = fits.loc[(fits[list(coords)] == pd.Series(coords)).all(axis=1)].iloc[0]
             draw_medians(panel, line, "d", index, _label(coords, fit))
             _draw_fit(panel, fit, line["d"], look(index)[0])
+            _draw_prediction(panel, fit, line["d"], look(index)[0])
         numeric_axis(panel, "x", "d", recovery["d"])
         panel.label_outer()
         if len(levels) > 1:
@@ -49,6 +51,8 @@ def _label(coords: dict, fit: pd.Series) -> str:
         slope, low, high = with_interval(fit["slope"], fit["slope_low"], fit["slope_high"])
         known = np.isfinite(fit["slope_low"])
         law = f"$d^{{{slope}}}$" + (f" ({low} to {high})" if known else "")
+    if np.isfinite(fit["predicted_slope"]):
+        law = f"{law}, theory {power_math(fit['predicted_law'])}"
     return ": ".join(filter(None, [coordinates_math(coords), law]))
 
 
@@ -64,3 +68,14 @@ def _draw_fit(axes: Axes, fit: pd.Series, d: pd.Series, colour: str) -> None:
         at_pivot = np.log(fit["pivot_high"] / fit["pivot_time"])
         reach = np.hypot(at_pivot, (fit["slope_high"] - fit["slope"]) * x)
         axes.fill_between(along, np.exp(middle - reach), np.exp(middle + reach), color=colour, alpha=0.15, linewidth=0)
+
+
+def _draw_prediction(axes: Axes, fit: pd.Series, d: pd.Series, colour: str) -> None:
+    """The predicted law, dashed through the fitted line's pivot: theory says how T grows, not how large it is here."""
+    if np.isnan(fit["predicted_slope"]) or np.isnan(fit["slope"]):
+        return
+    along = np.geomspace(d.min(), d.max(), 50)
+    law = (along / fit["pivot_d"]) ** fit["predicted_slope"]
+    if fit["predicted_law"].endswith(LOG):
+        law *= np.log(along) / np.log(fit["pivot_d"])
+    axes.plot(along, fit["pivot_time"] * law, "--", color=colour, linewidth=1.0)

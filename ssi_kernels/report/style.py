@@ -121,6 +121,14 @@ def numeric_axis(axes: Axes, direction: str, name: str, values: Sequence[float])
     axes.set(**{f"{direction}label": LONG[name]})
 
 
+def cell_edges(centers: np.ndarray) -> np.ndarray:
+    """Borders of the cells around sorted centers; a single one gets a cell of its own width."""
+    if centers.size == 1:
+        return centers[0] + np.array([-0.5, 0.5])
+    between = 0.5 * (centers[1:] + centers[:-1])
+    return np.concatenate([[2 * centers[0] - between[0]], between, [2 * centers[-1] - between[-1]]])
+
+
 def note(axes: Axes, text: str) -> None:
     """A sentence in the middle of an empty panel."""
     axes.set_axis_off()

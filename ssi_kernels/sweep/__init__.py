@@ -20,6 +20,8 @@ _HOMES = {
     "Sweep": "ssi_kernels.sweep.spec",
     "analyses": "ssi_kernels.sweep.analysis",
     "effective": "ssi_kernels.sweep.load",
+    "effective_entry": "ssi_kernels.sweep.theory_models",
+    "entry_fingerprint": "ssi_kernels.sweep.theory_models",
     "estimate": "ssi_kernels.sweep.cost",
     "expand": "ssi_kernels.sweep.grid",
     "load_config": "ssi_kernels.sweep.load",

@@ -12,9 +12,9 @@ from ssi_kernels.model import Model, starts
 from ssi_kernels.model.kernel_choice import kernel_for
 from ssi_kernels.model.starts import Start
 from ssi_kernels.sweep import thresholds
+from ssi_kernels.sweep.agreement import PIECES
 from ssi_kernels.sweep.fields import Section
 from ssi_kernels.sweep.rules import resolve_rate, resolve_steps
-from ssi_kernels.sweep.sections import PIECES
 from ssi_kernels.sweep.spec import Sweep
 
 
@@ -58,12 +58,27 @@ def resolve_cell(sweep: Sweep, key: CellKey) -> Cell:
         kernel = kernel_for(sweep.sgd.kernel, model.student)
     where = (d, length, student.name, student.kind)
     with located("sgd.learning_rate"):
-        rate = None if sweep.sgd.learning_rate is None else resolve_rate(sweep.sgd.learning_rate, *where)
+        rate = _rate(sweep, model, start, where)
     with located("sgd.steps"):
         steps = resolve_steps(sweep.sgd.steps, *where)
     with located("recovery.threshold"):
         values = thresholds.resolve(sweep.recovery.threshold, d, length).values()
     return Cell(model, start, kernel, rate, steps, tuple(sorted(values)))
+
+
+def _rate(sweep: Sweep, model: Model, start: Start, where: tuple) -> float | None:
+    """The learning rate of a cell; None where it is an axis."""
+    if sweep.sgd.learning_rate is not None:
+        return resolve_rate(sweep.sgd.learning_rate, *where)
+    if sweep.grid.learning_rate is not None:
+        return None
+    if "omega" in model.target.parameters():
+        remedy = "is required: for this target the noise bound depends on omega and a; give a number, such as 0.05"
+        raise ConfigError("", None, remedy)
+    from ssi_kernels.sweep.default_rate import default_rate
+
+    d, length, _, _ = where
+    return default_rate(model, length, d, start)
 
 
 def _entry(entries: tuple[Section, ...], name: str | None) -> Section:

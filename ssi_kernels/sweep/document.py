@@ -25,6 +25,7 @@ from ssi_kernels.sweep.sections import (
     SgdConfig,
 )
 from ssi_kernels.sweep.spec import Config, Sweep
+from ssi_kernels.sweep.theory_entries import LandscapeEntry, PhaseDiagramEntry
 
 ROOT = Path(__file__).parents[2]
 README = Path("config/README.md")
@@ -46,6 +47,8 @@ SECTIONS: tuple[type[Section], ...] = (
     RecordConfig,
     RecoveryConfig,
     ResourcesConfig,
+    PhaseDiagramEntry,
+    LandscapeEntry,
 )
 
 _INTRODUCTION = """\
@@ -53,8 +56,9 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m ssi_kernels.sweep.document`; edit the models in `ssi_kernels/sweep/`, not this page. -->
 
-A file holds sweeps by name; the results of a sweep go to the folder of its name. `quickstart.yaml` is what runs when
-no other file is given, and `smoke.yaml` is the same in seconds.
+A file holds sweeps by name, entries of `theory` by name (computed without simulating), or both; the results of each go
+to the folder of its name. `quickstart.yaml` is what runs when no other file is given, `smoke.yaml` is the same in tiny
+form, and `theory.yaml` has the phase diagrams and landscapes of the paper.
 
 * Every key is checked before anything runs. An unknown key is refused, and the nearest valid one is named; so is a key
   that is there twice.

@@ -60,13 +60,19 @@ def validated(section: type[S], value: object) -> S:
 def nearest_key(key: str, section: type[Section]) -> str:
     """Words that name the valid key most like `key`: of this section, or, where better, of another."""
     places: dict[str, str] = {name: name for name in section.model_fields}
-    for other in sorted(Section.__subclasses__(), key=lambda other: other.place.count(".")):
+    for other in sorted(Section.__subclasses__(), key=lambda other: _distance(section, other)):
         for name in other.model_fields:
             places.setdefault(name, f"{other.place}.{name}".lstrip("."))
     likeness, best = max((difflib.SequenceMatcher(None, key, name).ratio(), name) for name in places)
     if likeness < _LIKE:
         return f"valid keys are {', '.join(section.model_fields)}"
     return f"the nearest valid key is {places[best]}"
+
+
+def _distance(section: type[Section], other: type[Section]) -> tuple[bool, bool, int]:
+    """How far another section is from one: its own part of the file first, then sweeps, then what is less deep."""
+    here, there = (place.split(".")[0] for place in (section.place, other.place))
+    return here != there, there == "theory", other.place.count(".")
 
 
 def read_name(value: object) -> str:

@@ -12,11 +12,11 @@ from ssi_kernels.errors import ConfigError
 from ssi_kernels.model import Model
 from ssi_kernels.schedule import Schedule
 from ssi_kernels.sweep import thresholds
+from ssi_kernels.sweep.agreement import FAMILY_AXES, PIECES
 from ssi_kernels.sweep.cell import Cell, CellKey, resolve_cell
 from ssi_kernels.sweep.identity import digest
 from ssi_kernels.sweep.point import Point
-from ssi_kernels.sweep.sections import PIECES
-from ssi_kernels.sweep.spec import FAMILY_AXES, Sweep
+from ssi_kernels.sweep.spec import Sweep
 
 AXES = ("d", "length", *FAMILY_AXES, "learning_rate", *PIECES)
 MAX_POINTS = 1_000_000

@@ -13,6 +13,7 @@ from ssi_kernels.errors import ConfigError
 from ssi_kernels.sweep import grid
 from ssi_kernels.sweep.refusals import first_error
 from ssi_kernels.sweep.spec import Config, Sweep
+from ssi_kernels.sweep.theory_models import check_entry
 
 
 def load_config(path: str | PathLike, overrides: Mapping | None = None) -> Config:
@@ -24,7 +25,7 @@ def load_config(path: str | PathLike, overrides: Mapping | None = None) -> Confi
 
 
 def parse_config(mapping: Mapping) -> Config:
-    """A checked configuration: every key is known, and every point of every sweep is possible.
+    """A checked configuration: every key is known, and every point of every sweep and model of every entry is possible.
 
     Raises ConfigError, one line with the whole key path.
     """
@@ -37,6 +38,11 @@ def parse_config(mapping: Mapping) -> Config:
             grid.check(sweep)
         except ConfigError as error:
             raise error.within(f"sweeps.{name}") from None
+    for name, entry in config.theory.items():
+        try:
+            check_entry(entry)
+        except ConfigError as error:
+            raise error.within(f"theory.{name}") from None
     return config
 
 
@@ -61,7 +67,7 @@ def read_yaml(path: str | PathLike) -> dict:
     if root is not None:
         _check_distinct(root, "", set())
     if content is not None and not isinstance(content, dict):
-        raise ConfigError("config", str(path), "must hold a mapping with the key sweeps")
+        raise ConfigError("config", str(path), "must hold a mapping with the key sweeps or theory")
     return content or {}
 
 

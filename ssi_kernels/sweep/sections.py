@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model.losses import LOSSES
+from ssi_kernels.sweep.agreement import check_names
 from ssi_kernels.sweep.axis import Counts, Fractions, Positives
 from ssi_kernels.sweep.fields import Count, Form, Integer, Number, Quantities, Section
 from ssi_kernels.sweep.pieces import (
@@ -21,8 +22,6 @@ from ssi_kernels.sweep.pieces import (
 )
 from ssi_kernels.sweep.refusals import refusal
 from ssi_kernels.sweep.rules import Rule
-
-PIECES = ("target", "student", "encoding")
 
 
 class ModelConfig(Section):
@@ -44,7 +43,9 @@ class SgdConfig(Section):
 
     place: ClassVar[str] = "sweeps.<name>.sgd"
     learning_rate: Rule | None = Field(
-        None, description="The learning rate gamma; required unless it is an axis of the grid."
+        None,
+        description="The learning rate gamma. Absent, and no axis of the grid: 0.3 of the noise bound that theory "
+        "gives for each dimension, length and model (three digits); needed for positional-semantic and mixed-logit.",
     )
     steps: Rule = Field(
         description="The horizon, in steps of one sample each; what follows d or L is rounded up. "
@@ -88,6 +89,14 @@ def _read_encodings(value: object) -> tuple:
 
 
 _ENTRIES = Form("list of mappings, each with a `name`")
+Targets = Annotated[tuple[TargetConfig, ...], BeforeValidator(_read_entries), _ENTRIES]
+Students = Annotated[tuple[StudentConfig, ...], BeforeValidator(_read_entries), _ENTRIES]
+_Encoding = Literal[PATTERN_WORDS] | EncodingConfig
+Encodings = Annotated[
+    tuple[EncodingConfig, ...],
+    BeforeValidator(_read_encodings, json_schema_input_type=_Encoding | list[_Encoding]),
+    _ENTRIES,
+]
 
 
 class GridConfig(Section):
@@ -108,26 +117,15 @@ class GridConfig(Section):
     learning_rate: Positives | None = Field(
         None, description="Learning rates as an axis, instead of `sgd.learning_rate`."
     )
-    target: Annotated[tuple[TargetConfig, ...], BeforeValidator(_read_entries), _ENTRIES] | None = Field(
-        None, description="Several targets, instead of `model.target`."
-    )
-    student: Annotated[tuple[StudentConfig, ...], BeforeValidator(_read_entries), _ENTRIES] | None = Field(
-        None, description="Several students, instead of `model.student`."
-    )
-    encoding: Annotated[tuple[EncodingConfig, ...], BeforeValidator(_read_encodings), _ENTRIES] | None = Field(
+    target: Targets | None = Field(None, description="Several targets, instead of `model.target`.")
+    student: Students | None = Field(None, description="Several students, instead of `model.student`.")
+    encoding: Encodings | None = Field(
         None, description="Several encodings, instead of `model.encoding`; a bare word is its own name."
     )
 
     @model_validator(mode="after")
     def _check_names(self) -> GridConfig:
-        for key in PIECES:
-            names = set()
-            for index, entry in enumerate(getattr(self, key) or ()):
-                if entry.name is None:
-                    raise ConfigError(f"{key}.{index}.name", None, "is required: it is the coordinate of this entry")
-                if entry.name in names:
-                    raise ConfigError(f"{key}.{index}.name", entry.name, "is there twice; give each entry its own name")
-                names.add(entry.name)
+        check_names(self)
         return self
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from ssi_kernels.errors import ConfigError
+from ssi_kernels.sweep.agreement import check_family_axes, check_pieces
 from ssi_kernels.sweep.fields import Form, Section
 from ssi_kernels.sweep.pieces import KINDS, EncodingConfig, StudentConfig, TargetConfig
 from ssi_kernels.sweep.refusals import refusal
 from ssi_kernels.sweep.rules import check_students
 from ssi_kernels.sweep.sections import (
-    PIECES,
     GridConfig,
     ModelConfig,
     RecordConfig,
@@ -22,12 +22,12 @@ from ssi_kernels.sweep.sections import (
     ResourcesConfig,
     SgdConfig,
 )
+from ssi_kernels.sweep.theory_entries import TheoryEntry
 
-FAMILY_AXES = ("sie", "omega", "a")
-_SWEEP_NAME = re.compile(r"[A-Za-z0-9_-]+$")
+_NAME = re.compile(r"[A-Za-z0-9_-]+$")
 
 RULES = ("all", "simulate", "consolidate", "report")
-"""Rules of the workflow, whose names no sweep may take: a sweep's name is a target of its own."""
+"""Rules of the workflow, whose names nothing may take: a sweep's name is a target of its own."""
 
 
 class Sweep(Section):
@@ -59,40 +59,15 @@ class Sweep(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
-        self._check_pieces()
-        self._check_axes()
+        check_pieces(self.model, self.grid, "grid.")
+        check_family_axes(self.targets, self.grid, "grid.")
         self._check_rules()
         return self
-
-    def _check_pieces(self) -> None:
-        for key in PIECES:
-            in_grid, in_model = getattr(self.grid, key) is not None, key in self.model.model_fields_set
-            if in_grid and in_model:
-                raise ConfigError(f"model.{key}", "(given)", f"is also in the grid; keep model.{key} or grid.{key}")
-            if not in_grid and getattr(self.model, key) is None:
-                raise ConfigError(f"model.{key}", None, f"is required, unless grid.{key} lists several")
-
-    def _check_axes(self) -> None:
-        for axis in FAMILY_AXES:
-            values = getattr(self.grid, axis)
-            for target in self.targets:
-                kind = target.family or ("expression" if target.expression is not None else "callable")
-                if axis in target.axes and values is None:
-                    raise ConfigError(f"grid.{axis}", None, f"is required: the target {kind} needs this axis")
-                if axis not in target.axes and values is not None:
-                    raise ConfigError(
-                        f"grid.{axis}", list(values), f"is not an axis of the target {kind}; leave it out"
-                    )
 
     def _check_rules(self) -> None:
         if self.sgd.learning_rate is not None and self.grid.learning_rate is not None:
             raise ConfigError(
                 "sgd.learning_rate", self.sgd.learning_rate, "is also an axis of the grid; keep one of the two"
-            )
-        if self.sgd.learning_rate is None and self.grid.learning_rate is None:
-            remedy = "is required: give a number, a rule, or the axis grid.learning_rate"
-            raise ConfigError(
-                "sgd.learning_rate", None, f"{remedy} (a default from the computed noise bound comes later)"
             )
         for key in ("learning_rate", "steps"):
             try:
@@ -101,24 +76,50 @@ class Sweep(Section):
                 raise error.within(f"sgd.{key}") from None
 
 
-def _read_sweeps(value: object) -> object:
-    if not isinstance(value, Mapping) or not value:
-        raise refusal(value, "must hold at least one sweep, such as {transition: {model: ..., grid: ..., sgd: ...}}")
-    for name in value:
-        if not isinstance(name, str) or not _SWEEP_NAME.match(name):
-            raise refusal(name, "is not the name of a sweep; use letters, digits, - and _ (quote a number)")
-        if name == "store":
-            raise refusal(name, "is the folder of the store; choose another name for the sweep")
-        if name in RULES:
-            raise refusal(name, "is the name of a rule of the workflow; choose another name for the sweep")
-    return dict(value)
+def _read_named(kind: str) -> Callable[[object], object]:
+    """A reader of a mapping from names to sweeps, or to other things of one kind."""
+
+    def read(value: object) -> object:
+        if not isinstance(value, Mapping):
+            raise refusal(value, f"must be a mapping from names to {kind}s")
+        for name in value:
+            _check_name(name, kind)
+        return dict(value)
+
+    return read
+
+
+def _check_name(name: object, kind: str) -> None:
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise refusal(name, f"is not the name of a {kind}; use letters, digits, - and _ (quote a number)")
+    if name == "store":
+        raise refusal(name, f"is the folder of the store; choose another name for the {kind}")
+    if name in RULES:
+        raise refusal(name, f"is the name of a rule of the workflow; choose another name for the {kind}")
+
+
+_Sweeps = Annotated[dict[str, Sweep], BeforeValidator(_read_named("sweep")), Form("mapping from names to sweeps")]
+_Theory = Annotated[
+    dict[str, TheoryEntry], BeforeValidator(_read_named("theory entry")), Form("mapping from names to entries")
+]
 
 
 class Config(Section):
-    """A whole file."""
+    """A whole file: sweeps, or entries of theory, or both."""
 
     place: ClassVar[str] = ""
-    sweeps: Annotated[dict[str, Sweep], BeforeValidator(_read_sweeps), Form("mapping from names to sweeps")] = Field(
-        description="The sweeps by name: letters, digits, - and _."
+    sweeps: _Sweeps = Field({}, description="What is simulated, by name: letters, digits, - and _.")
+    theory: _Theory = Field(
+        {}, description="What is computed without simulating, by name: phase diagrams and risk landscapes."
     )
     results: Annotated[str, Form("folder")] = Field("results", min_length=1, description="Where results are kept.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Config:
+        if not self.sweeps and not self.theory:
+            remedy = "must hold at least one sweep, such as {transition: {model: ..., grid: ..., sgd: ...}}"
+            raise ConfigError("sweeps", {}, f"{remedy}, unless theory has an entry")
+        for name in self.theory:
+            if name in self.sweeps:
+                raise ConfigError(f"theory.{name}", "(name)", "is also the name of a sweep; choose another one")
+        return self

@@ -4,42 +4,41 @@
 >>> ssi.theory.sie("He4(z1) + 2*He4(z2)", length=2)
 4
 
-Names are loaded when first used.
+Importing it imports no JAX; the functions that evaluate do.
 """
 
-from __future__ import annotations
+from ssi_kernels.theory.bound import default_rate, noise_bound
+from ssi_kernels.theory.boundaries import boundaries
+from ssi_kernels.theory.diagram import phase_diagram
+from ssi_kernels.theory.escape import escape
+from ssi_kernels.theory.exponent import exponent, sie
+from ssi_kernels.theory.flow import flow
+from ssi_kernels.theory.gain import predicted_gain
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.learnability import learnability
+from ssi_kernels.theory.phase import phase
+from ssi_kernels.theory.recovery import best_rate, predicted_recovery
+from ssi_kernels.theory.risk import gradient, hessian, risk
+from ssi_kernels.theory.searched import searched_boundaries, searched_phase
 
-from ssi_kernels.lazy import lazy_names
-
-_HOMES = {
-    "sie": "ssi_kernels.theory.exponent",
-    "exponent": "ssi_kernels.theory.exponent",
-    "landscape": "ssi_kernels.theory.landscape",
-    "risk": "ssi_kernels.theory.risk",
-    "gradient": "ssi_kernels.theory.risk",
-    "hessian": "ssi_kernels.theory.risk",
-    "escape": "ssi_kernels.theory.escape",
-    "learnability": "ssi_kernels.theory.learnability",
-    "noise_bound": "ssi_kernels.theory.bound",
-    "default_rate": "ssi_kernels.theory.bound",
-    "flow": "ssi_kernels.theory.flow",
-    "predicted_recovery": "ssi_kernels.theory.recovery",
-    "best_rate": "ssi_kernels.theory.recovery",
-    "predicted_gain": "ssi_kernels.theory.gain",
-    "phase": "ssi_kernels.theory.phase",
-    "searched_phase": "ssi_kernels.theory.searched",
-    "boundaries": "ssi_kernels.theory.boundaries",
-    "phase_diagram": "ssi_kernels.theory.diagram",
-}
-__all__ = [*_HOMES]
-
-_load = lazy_names(__name__, _HOMES)
-_FUNCTIONS = {name: home for name, home in _HOMES.items() if home.rpartition(".")[2] == name}
-
-
-def __getattr__(name: str):
-    return _load(name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__all__ = [
+    "best_rate",
+    "boundaries",
+    "default_rate",
+    "escape",
+    "exponent",
+    "flow",
+    "gradient",
+    "hessian",
+    "landscape",
+    "learnability",
+    "noise_bound",
+    "phase",
+    "phase_diagram",
+    "predicted_gain",
+    "predicted_recovery",
+    "risk",
+    "searched_boundaries",
+    "searched_phase",
+    "sie",
+]

@@ -27,9 +27,9 @@ def noise_bound(
     """The largest gamma at which the overlap still grows all the way from its start to the threshold.
 
     On the straight line x = rho v in the escape direction v the norm obeys d rho / dt = D(rho) - (gamma / 2) rho N
-    (`flow`), so the bound is the smallest of 2 D / (rho N) for rho between the start, 1/sqrt(d) where it is random or at 0,
-    and the threshold: constant in d for escape order 2, ~ d^-(k/2 - 1) for order k (Arnaboldi et al. 2025, section 3).
-    None where the model does not learn.
+    (`flow`), so the bound is the smallest of 2 D / (rho N) for rho between the start, 1/sqrt(d) where it is random or
+    at 0, and the threshold: constant in d for escape order 2, ~ d^-(k/2 - 1) for order k (Arnaboldi et al. 2025,
+    section 3). None where the model does not learn.
     """
     length = length_of(model, length)
     found = escape(model, length)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def _dynamics(a: float) -> float | None:
 def _global(a: float, events: list[float]) -> float | None:
     """Where the lowest semantic and the lowest positional minimum are equally deep."""
     edges = [0.0, *events, 1.0]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         if all(_sides((low + high) / 2, a)):
             found = _equally_deep((low + high) / 2, low, high, a)
             if found is not None:
@@ -116,7 +117,7 @@ def _equally_deep(omega: float, low: float, high: float, a: float) -> float | No
 def _jump(a: float, events: list[float]) -> float | None:
     """The event at which the only minimum changes sides, where there never are two."""
     edges = [0.0, *events, 1.0]
-    lowest = [phase((low + high) / 2, a).minima[0].side for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    lowest = [phase((low + high) / 2, a).minima[0].side for low, high in pairwise(edges)]
     for event, before, after in zip(events, lowest[:-1], lowest[1:], strict=True):
         if before != after:
             return event

@@ -1,9 +1,35 @@
-"""What `ssi sie` answers, as plain data."""
+"""What `ssi sie` and `ssi flow` answer, as plain data."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ssi_kernels.errors import ConfigError
 from ssi_kernels.model import targets
+from ssi_kernels.theory.bound import noise_bound
 from ssi_kernels.theory.exponent import exponent
+from ssi_kernels.theory.flow import flow
+from ssi_kernels.theory.learnability import learnability
+from ssi_kernels.theory.recovery import typical_start
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from ssi_kernels.model import Model
+    from ssi_kernels.model.starts import Start
+    from ssi_kernels.schedule import Schedule
+
+    class Point(Protocol):
+        """What is needed of a point of a grid."""
+
+        model: Model
+        start: Start
+        d: int
+        length: int
+        learning_rate: float
+        steps: int
+        schedule: Schedule
+        thresholds: tuple[float, ...]
 
 
 def sie_answer(text: str, length: int) -> dict:
@@ -21,4 +47,37 @@ def sie_answer(text: str, length: int) -> dict:
         "coefficients": [{"alpha": list(alpha), "coefficient": value} for alpha, value in found.coefficients.items()],
         "expression": text,
         "length": length,
+    }
+
+
+def flow_answer(point: Point) -> dict:
+    """The flow of one point of a sweep. Raises ConfigError where it has nowhere to start from."""
+    model, length = point.model, point.length
+    verdict = learnability(model, length)
+    start = typical_start(model, point.d, length, point.start)
+    if start is None:
+        start = typical_start(model, point.d, length)
+    if start is None:
+        raise ConfigError("start", point.start.canonical(), f"the flow does not move: {verdict.reason}")
+    overlaps = {"m0": start} if model.student.is_untied else {"m0": start[-1], "e0": start[:-1]}
+    found = flow(
+        model,
+        d=point.d,
+        length=length,
+        learning_rate=point.learning_rate,
+        steps=point.steps,
+        record=point.schedule,
+        threshold=point.thresholds,
+        **overlaps,
+    )
+    times = zip(point.thresholds, found.recovery_step.values, strict=True)
+    return {
+        "verdict": verdict.verdict,
+        "reason": verdict.reason,
+        "learning_rate": point.learning_rate,
+        "noise_bound": noise_bound(model, length, point.d, point.start, max(point.thresholds)),
+        "start": start.tolist(),
+        "recovery": [{"threshold": level, "step": float(step)} for level, step in times],
+        "step": found.step.values.tolist(),
+        **{name: found[name].values.tolist() for name in ("m", "e", "m_position", "norm", "risk") if name in found},
     }

@@ -1,4 +1,4 @@
-"""How the risk leaves its value at zero overlaps: flatness index and escape order (Arnaboldi et al. 2025, section 3)."""
+"""How the risk leaves zero overlaps: flatness index and escape order (Arnaboldi et al. 2025, section 3)."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def integrate(surface: Landscape, gamma: float, start: np.ndarray, times: np.nda
 
 
 def recovery_time(surface: Landscape, gamma: float, starts: np.ndarray, level: float, horizon: float) -> np.ndarray:
-    """The time t at which the norm reaches `level`, for starts of shape (starts, n); NaN where it does not by `horizon`."""
+    """When the norm reaches `level`, from starts of shape (starts, n); NaN where it does not by `horizon`."""
     import jax
 
     rates, parameters = surface.rates()

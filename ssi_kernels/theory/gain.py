@@ -39,8 +39,8 @@ def predicted_gain(
 ) -> Gain:
     """Gain(L) at any two learning rates, or at each student's best one (Arnaboldi et al. 2025, section 3).
 
-    Both models have the same target. A rate is a number or "best" (`best_rate`: shortest typical time). Raises ConfigError
-    unless the second student is untied and the first is not.
+    Both models have the same target. A rate is a number or "best" (`best_rate`: shortest typical time). Raises
+    ConfigError unless the second student is untied and the first is not.
     """
     if tied.student.is_untied or not untied.student.is_untied:
         raise ConfigError(

@@ -80,6 +80,8 @@ def _even_meets_odd(model: Model, length: int) -> bool:
 def _blind(model: Model, length: int) -> Learnability:
     """Why the risk does not depend on the overlap."""
     leading = exponent(model.target, length, model.encoding)
+    if leading.sie is None and escape(model, length).order is not None:
+        return Learnability(LEARNS, "the label does not depend on the fields: only the positional overlap grows")
     if leading.sie is None:
         return Learnability(BLIND, "the target is constant", "use a target that depends on its fields")
     if model.student.sees_sum:
@@ -99,8 +101,8 @@ def _blind_sum(model: Model, length: int, leading) -> Learnability:
     if not model.student.is_untied and abs(leading.on_ones) <= _SMALL * max(leading.norm, 1e-300):
         return Learnability(
             BLIND,
-            f"the leading Hermite tensor of the target, of order {leading.sie}, vanishes on (1,...,1), and a tied student "
-            "sees nothing else",
+            f"the leading Hermite tensor of the target, of order {leading.sie}, vanishes on (1,...,1), and a tied "
+            "student sees nothing else",
             "use an untied student",
         )
     orders = visible_orders(model.student, 12)

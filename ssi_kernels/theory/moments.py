@@ -3,8 +3,8 @@
 With z = m z* + B e + c + sqrt(1 - m^2) xi, E[Y(z*) Phi(z)] = sum_alpha Y_alpha Phi_alpha(e) m^|alpha|,
 Y_alpha = E[Y(z) h_alpha(z)], Phi_alpha(e) = E[Phi(z + B e + c) h_alpha(z)] (Mehler's formula).
 
-For the squared loss, with f the student's outputs, both the risk and the noise E|q|^2, q = 2 (f - y) . df/dz, are sums of
-such pairs:
+For the squared loss, with f the student's outputs, both the risk and the noise E|q|^2, q = 2 (f - y) . df/dz, are
+sums of such pairs:
     R = E|y|^2 + E|f|^2 - 2 E y . f,    |q|^2 = 4 sum_i [(f . d_i f)^2 - 2 y . (f . d_i f) d_i f + (y . d_i f)^2].
 """
 

@@ -113,8 +113,7 @@ def phase(omega: float, a: float) -> Phase:
     found = arc_minima(np.array([omega]), np.array([a]))
     risks = arc_table().risk(found.u, omega, a)
     order = np.lexsort((found.u, np.round(risks, 14)))
-    minima = tuple(
-        Minimum(float(np.sqrt(u)), float(np.sqrt(1 - u)), float(r)) for u, r in zip(found.u[order], risks[order])
-    )
+    pairs = zip(found.u[order], risks[order], strict=True)
+    minima = tuple(Minimum(float(np.sqrt(u)), float(np.sqrt(1 - u)), float(r)) for u, r in pairs)
     steepest = DIRECTIONS[0 if steepest_semantic(omega, a) else 1]
     return Phase(minima, steepest, omega == 1.0)

@@ -153,7 +153,7 @@ class ProductTarget:
         ]
 
     def coefficients(self, factors: tuple[int, ...]) -> np.ndarray:
-        """E[Y h_alpha], shape (K + 1,)^L, K the largest degree of any field; Y is the product of the outputs `factors`."""
+        """E[Y h_alpha], shape (K + 1,)^L, K the largest degree; Y is the product of the outputs `factors`."""
         if factors not in self._found:
             self._found[factors] = _trimmed(self._coefficients(factors))
         return self._found[factors]

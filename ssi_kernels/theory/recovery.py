@@ -25,8 +25,8 @@ _LONGEST = 1e5
 
 @dataclass(frozen=True)
 class Prediction:
-    """Steps to weak recovery: `typical` is exp(E log T) over the starts that get there, `median` that of all of them (None
-    where half do not), `recovered` the fraction that gets there."""
+    """Steps to weak recovery: `typical` is exp(E log T) over the starts that get there, `median` that of all of them
+    (None where half do not), `recovered` the fraction that gets there."""
 
     typical: float | None
     median: float | None
@@ -45,9 +45,9 @@ def predicted_recovery(
 ) -> Prediction:
     """Recovery time of the flow in steps, d / gamma times its own time.
 
-    For random starts (`start` None or random) the average is over quasi-random starts with independent overlaps N(0, 1/d),
-    those of a uniform direction for large d. The flow leaves out that SGD's own noise moves small overlaps, so that a
-    flow from the wrong side, or from 0, may never arrive where SGD does. `steps` is the horizon.
+    For random starts (`start` None or random) the average is over quasi-random starts with independent overlaps N(0,
+    1/d), those of a uniform direction for large d. The flow leaves out that SGD's own noise moves small overlaps, so
+    that a flow from the wrong side, or from 0, may never arrive where SGD does. `steps` is the horizon.
     """
     length = length_of(model, length)
     surface = landscape(model, length)

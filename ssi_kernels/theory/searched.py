@@ -27,7 +27,7 @@ _WIDTH = 2e-4
 
 
 def searched_phase(omega: float, a: float, loss: str = "frobenius", family: str = "positional-semantic") -> Phase:
-    """As `phase`, by search; with a word on the method. Raises ConfigError for unknown names and numbers out of range."""
+    """As `phase`, by search, with a word on the method. Raises ConfigError for unknown names and bad numbers."""
     omega, a = checked(omega, a)
     return _searched(omega, a, loss, family)
 
@@ -140,7 +140,7 @@ def _turn(holds, omegas: list[float], scanned: list[bool]) -> float | None:
 
 
 def searched_minima(omega: np.ndarray, a: np.ndarray, loss: str) -> tuple[np.ndarray, np.ndarray]:
-    """For `phase_diagram`: e, m and risk of the minima, shape (a, omega, minimum, 3), and whether semantic is steepest."""
+    """For `phase_diagram`: e, m, risk of the minima, shape (a, omega, minimum, 3), and whether semantic is steepest."""
     phases = [[searched_phase(float(w), float(s), loss) for w in omega] for s in a]
     most = max(len(found.minima) for row in phases for found in row)
     table = np.full((a.size, omega.size, max(most, 1), 3), np.nan)

@@ -1,6 +1,7 @@
 """Polynomial targets of too many terms to write out, such as staircases over a long sequence: series along a line.
 
-G(t v) = E[g(z + t v)] is a polynomial in t, built from the parts of g (`smoothed`): E[g(z) h_k(v . z)] = sqrt(k!) [t^k] G(t v).
+G(t v) = E[g(z + t v)] is a polynomial in t, built from the parts of g (`smoothed`):
+E[g(z) h_k(v . z)] = sqrt(k!) [t^k] G(t v).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Risk and noise of untied students: functions of the L overlaps m_i.
 
 u = sum_i X_i . w_i / sqrt(L) is a standard Gaussian at both norms, and with v = m / sqrt(L), E[Y(z*) h_k(u)] is that of
-h_k(v . z* + sqrt(1 - |v|^2) xi): sum over |alpha| = k of Y_alpha sqrt(k! / alpha!) v^alpha. So with sigma_k = E[sigma h_k]
+h_k(v . z* + sqrt(1 - |v|^2) xi): sum over |alpha| = k of Y_alpha sqrt(k! / alpha!) v^alpha. So with
+sigma_k = E[sigma h_k]
     R = E y^2 + E sigma^2 - 2 sum_k sigma_k E[y h_k(u)]        (Arnaboldi et al. 2025, section 3).
 """
 

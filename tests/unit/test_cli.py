@@ -62,7 +62,12 @@ def answer(result: tuple[int, str, str]) -> dict:
 
 
 def test_validate(ssi, file):
-    assert answer(ssi("validate", file, "--json")) == {"valid": True, "sweeps": ["tiny", "other"], "points": 8}
+    assert answer(ssi("validate", file, "--json")) == {
+        "valid": True,
+        "sweeps": ["tiny", "other"],
+        "points": 8,
+        "theory": [],
+    }
     assert ssi("validate", file) == (0, f"{file}: valid: 8 points in 2 sweeps\n", "")
 
 
@@ -89,7 +94,7 @@ def test_planning_writes_nothing(ssi, file, tmp_path):
 def test_status_of_nothing(ssi, file):
     status = answer(ssi("status", file, "--sweep", "tiny", "--json"))
     counts = {"points": 4, "complete": 0, "missing": 4, "failed": 0, "recovered": 0, "censored": 0, "diverged": 0}
-    assert status == {**counts, "sweeps": {"tiny": counts}}
+    assert status == {**counts, "sweeps": {"tiny": counts}, "theory": {}}
     assert "tiny: 4 points: 0 complete, 4 missing, 0 failed" in ssi("status", file)[1]
 
 
@@ -176,3 +181,40 @@ def test_the_program_in_its_own_process(file):
     assert json.loads(done.stdout)["valid"] is True
     done = subprocess.run(program, cwd=file.parent, env=environment, capture_output=True, text=True)
     assert done.returncode == 2 and "Usage: ssi" in done.stderr
+
+
+LANDSCAPE = "{kind: landscape, model: {target: {expression: z1*z2}, student: {kind: tied}}, length: 2, points: 5}"
+
+
+@pytest.fixture
+def theory_file(tmp_path: Path) -> Path:
+    path = tmp_path / "theory.yaml"
+    path.write_text(f"theory: {{hills: {LANDSCAPE}}}\nresults: {tmp_path / 'results'}\n")
+    return path
+
+
+def test_a_file_with_theory_only(ssi, theory_file):
+    assert answer(ssi("validate", theory_file, "--json")) == {
+        "valid": True,
+        "sweeps": [],
+        "points": 0,
+        "theory": ["hills"],
+    }
+    assert ssi("validate", theory_file)[1].endswith("valid: 0 points in 0 sweeps, 1 entries of theory\n")
+    plan = answer(ssi("plan", theory_file, "--json"))
+    assert (plan["points"], plan["missing"], plan["reasons"]) == (0, 0, [])
+    assert plan["theory"] == {"hills": "never built"}
+    assert answer(ssi("status", theory_file, "--json"))["complete"] == 0
+    for command in ("plan", "status"):
+        assert ssi(command, theory_file, "--sweep", "hills")[1] == "theory hills: landscape, to compute: never built\n"
+
+
+def test_theory_is_not_simulated(ssi, theory_file):
+    status, _, err = ssi("simulate", theory_file, "--sweep", "hills")
+    assert status == 2 and "is an entry of theory" in err
+
+
+def test_a_report_of_theory(ssi, theory_file):
+    page = Path(answer(ssi("report", theory_file, "--json"))["theory"]["hills"]["page"])
+    assert "Theory hills" in page.read_text()
+    assert answer(ssi("status", theory_file, "--json"))["theory"] == {"hills": None}

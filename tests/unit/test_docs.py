@@ -110,7 +110,7 @@ def test_configurations_are_valid(page, folder):
     write_files(page, folder)
     for line, text in blocks(page, "yaml"):
         written = yaml.safe_load(text)
-        whole = written if "sweeps" in written else {"sweeps": {"example": {**ATTENTION, **written}}}
+        whole = written if {"sweeps", "theory"} & written.keys() else {"sweeps": {"example": {**ATTENTION, **written}}}
         try:
             parse_config(whole)
         except ConfigError as error:

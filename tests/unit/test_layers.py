@@ -11,20 +11,22 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "ssi_kernels"
-GROUND = {"errors", "lazy", "types", "provenance", "elementary", "hermite", "grammar", "expressions"}
+GROUND = {"errors", "lazy", "types", "provenance", "elementary", "hermite", "grammar", "expressions", "answers"}
 BELOW = {
     **{name: GROUND for name in GROUND},
     "model": GROUND,
     "schedule": {"model"} | GROUND,
     "kernels": {"model", "schedule"} | GROUND,
-    "theory": {"model"} | GROUND,
-    "sweep": {"model", "schedule"} | GROUND,
+    "theory": {"model", "schedule"} | GROUND,
+    # Only where a configuration leaves the learning rate to theory; a test below sees that nothing else imports it.
+    "sweep": {"model", "schedule", "theory"} | GROUND,
     "store": {"model", "schedule", "sweep"} | GROUND,
     "execute": {"model", "schedule", "kernels", "sweep", "store"} | GROUND,
     "reduce": {"model", "schedule", "sweep", "store", "theory"} | GROUND,
     "report": {"model", "schedule", "sweep", "store", "theory", "reduce"} | GROUND,
-    "cli": {"model", "schedule", "kernels", "theory", "sweep", "store", "execute", "reduce", "report"} | GROUND,
+    "theory_commands": {"model", "schedule", "theory", "sweep", "store", "execute"} | GROUND,
 }
+BELOW["cli"] = BELOW.keys() | GROUND
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -65,6 +67,11 @@ def test_only_the_ray_driver_imports_ray():
     assert importers("ray") == {"execute/ray_driver.py"}
 
 
+def test_a_sweep_asks_theory_only_for_a_default_rate():
+    users = {str(path.relative_to(PACKAGE)) for path in FILES if any(".theory." in f"{n}." for n in imports(path))}
+    assert {user for user in users if user.startswith("sweep/")} == {"sweep/default_rate.py"}
+
+
 def test_the_package_never_imports_snakemake():
     assert importers("snakemake") == set()
 
@@ -75,11 +82,15 @@ import sys
 import ssi_kernels.model, ssi_kernels.sweep, ssi_kernels.store, ssi_kernels.reduce, ssi_kernels.execute.request
 import ssi_kernels.execute.packing, ssi_kernels.execute.ray_driver, ssi_kernels.cli
 from ssi_kernels.execute.request import place
-from ssi_kernels.reduce import figure_names, table_names
+from ssi_kernels.execute.theory_request import place_theory
+from ssi_kernels.reduce import figure_names, table_names, theory_figure_names, theory_table_names
 from ssi_kernels.sweep import analyses, load_config
 for placed in place(load_config(sys.argv[1]), sys.argv[2]).values():
     placed.missing(), placed.is_consolidated()
     figure_names(analyses(placed.sweep)), table_names(analyses(placed.sweep))
+for placed in place_theory(load_config(sys.argv[1]), sys.argv[2]).values():
+    assert placed.lacking() == "never built"
+    theory_figure_names(placed.entry.kind), theory_table_names(placed.entry.kind)
 print(*sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[3].split(","))))
 """
 
@@ -88,7 +99,9 @@ def test_parsing_a_sweep_and_scanning_its_store_import_nothing_heavy(tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text(
         "sweeps: {s: {model: {target: {family: hermite}, student: {kind: tied, activation: relu}},"
-        " grid: {d: 16, length: 2, sie: 1}, sgd: {learning_rate: 0.1, steps: 3e5}}}"
+        " grid: {d: 16, length: 2, sie: 1}, sgd: {learning_rate: 0.1, steps: 3e5}}}\n"
+        "theory: {p: {kind: phase-diagram}, l: {kind: landscape, length: 2, sie: 1,"
+        " model: {target: {family: hermite}, student: {kind: tied}}}}"
     )
     command = [sys.executable, "-c", LIGHT, config, tmp_path / "results", ",".join(HEAVY)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent)

@@ -8,7 +8,13 @@ sys.path.insert(
 from ssi_kernels.execute.environment import extend_search_path
 from ssi_kernels.execute.exits import one_line_errors
 from ssi_kernels.execute.request import place, refresh_requests
-from ssi_kernels.reduce import figure_names, table_names
+from ssi_kernels.execute.theory_request import place_theory, refresh_theory_requests
+from ssi_kernels.reduce import (
+    figure_names,
+    table_names,
+    theory_figure_names,
+    theory_table_names,
+)
 from ssi_kernels.sweep import analyses, parse_config
 from ssi_kernels.sweep.load import read_yaml
 
@@ -18,16 +24,16 @@ with one_line_errors():
     for PATH in workflow.overwrite_configfiles:
         # Finds keys that are there twice, which Snakemake's own reading loses.
         read_yaml(PATH)
-    SWEEPS = place(parse_config(config))
+    CONFIG = parse_config(config)
+    SWEEPS, THEORY = place(CONFIG), place_theory(CONFIG)
+    RESULTS = CONFIG.results
     if workflow.is_main_process:
-        for LINE in refresh_requests(SWEEPS):
+        for LINE in [*refresh_requests(SWEEPS), *refresh_theory_requests(THEORY)]:
             logger.info(LINE)
-
-RESULTS = next(iter(SWEEPS.values())).results
 
 
 wildcard_constraints:
-    sweep="|".join(map(re.escape, SWEEPS)),
+    sweep="|".join(map(re.escape, SWEEPS)) or "(?!)",  # without sweeps, nothing
 
 
 def tables(name):
@@ -55,6 +61,34 @@ def finished(name):
         f"{folder}/consolidated.json",
         *tables(name),
         *figures(name),
+        f"{folder}/report.html",
+    ]
+
+
+def theory_tables(name):
+    """The tables of an entry of theory."""
+    return expand(
+        f"{RESULTS}/{name}/tables/{{table}}.csv",
+        table=theory_table_names(THEORY[name].entry.kind),
+    )
+
+
+def theory_figures(name):
+    """The figures of an entry of theory."""
+    return expand(
+        f"{RESULTS}/{name}/figures/{{figure}}.{{suffix}}",
+        figure=theory_figure_names(THEORY[name].entry.kind),
+        suffix=["png", "svg", "pdf"],
+    )
+
+
+def finished_theory(name):
+    """What an entry of theory ends with."""
+    folder = f"{RESULTS}/{name}"
+    return [
+        f"{folder}/consolidated.json",
+        *theory_tables(name),
+        *theory_figures(name),
         f"{folder}/report.html",
     ]
 

@@ -162,7 +162,7 @@ def test_spellings_of_one_point():
 REFUSED = {
     "d": [2, 2.5, -1, "16", True, np.nan, None],
     "length": [0, 2.5, "2", None, True],
-    "learning_rate": [0, -0.1, np.nan, np.inf, True, None, "fast", "1/(d - 16)", [0.1], {"tied": 0.1}, {}],
+    "learning_rate": [0, -0.1, np.nan, np.inf, True, "fast", "1/(d - 16)", [0.1], {"tied": 0.1}, {}],
     "steps": [0, -5, 10.5, np.nan, True, None, "many", 1e300, 2**53],
     "replicas": [0, 2.5, "3", True, None],
     "seed": [0.5, "x", None, True, np.nan, 2**63],

@@ -108,7 +108,7 @@ def test_an_absent_dataset_is_named(tmp_path):
 
 
 def test_names():
-    assert table_names(["gain", "recovery"]) == ("recovery", "gain", "gain_fit")
+    assert table_names(["gain", "recovery"]) == ("recovery", "theory_points", "theory_flow", "gain", "gain_fit")
     assert figure_names(ANALYSES) == ("trajectories", "recovery", "outcomes", "scaling", "gain", "phase")
     with pytest.raises(ValueError, match="scalings"):
         table_names(["scalings"])

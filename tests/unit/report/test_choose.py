@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from ssi_kernels.report.choose import main_axis, representative, shares, spread_out
+from ssi_kernels.reduce.subset import shares, spread_out
+from ssi_kernels.report.choose import main_axis, representative
 
 
 def test_spread_out_keeps_both_ends():

@@ -7,7 +7,7 @@ import pytest
 
 from ssi_kernels.reduce import figure_names
 from ssi_kernels.report import write_report
-from ssi_kernels.report.page import _provenance
+from ssi_kernels.report.html import provenance_rows
 
 from .conftest import ODD_NAME, SWEEPS
 
@@ -89,6 +89,6 @@ def test_an_unwritable_place_is_named(drawn, tmp_path):
 
 
 def test_when_the_runs_were_made():
-    told = dict(_provenance({"finished_at": "2026-01-01T10:00:00Z", "kernel_seconds": "12.5"}))
+    told = dict(provenance_rows({"finished_at": "2026-01-01T10:00:00Z", "kernel_seconds": "12.5"}))
     assert told["runs finished at (UTC)"] == "2026-01-01T10:00:00Z"
     assert told["time in the kernels, all workers (s)"] == "12.5"

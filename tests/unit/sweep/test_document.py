@@ -40,7 +40,12 @@ def test_the_configurations_of_the_project(name):
     }
 
 
-@pytest.mark.parametrize("name", ["quickstart", "smoke"])
+def test_the_theory_of_the_project():
+    for name in ("smoke", "theory"):
+        assert load_config(ROOT / "config" / f"{name}.yaml").theory
+
+
+@pytest.mark.parametrize("name", ["quickstart", "smoke", "theory"])
 def test_the_schema_accepts_the_configurations_of_the_project(name):
     jsonschema = pytest.importorskip("jsonschema")
     content = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))

@@ -120,6 +120,12 @@ def test_what_learns_is_not_called_blind(model, length):
     assert learnability(model, length).verdict == "learns"
 
 
+def test_a_label_of_positions_alone_is_learned_along_e():
+    model = Model(targets.positional_semantic(1.0, 1.0), students.attention(), _pair)
+    assert learnability(model, 2).verdict == "learns" and "positional" in learnability(model, 2).reason
+    assert np.abs(escape(model, 2).direction).tolist() == pytest.approx([1, 0], abs=1e-9)
+
+
 def test_the_noise_bound_follows_the_escape_order():
     """Constant in d up to order 2, then ~ d^-(k/2 - 1)."""
     for model, power in (

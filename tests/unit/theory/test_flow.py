@@ -112,7 +112,7 @@ def test_where_a_flow_starts():
 
 
 def test_gains_at_equal_and_at_best_rates():
-    """At SIE 1 the gain is L at equal rates; at SIE 2 it is near L at each student's best rate (measured: 1.7 at L = 2)."""
+    """At SIE 1 the gain is L at equal rates; at SIE 2 it is near L at each one's best rate (measured: 1.7 at L = 2)."""
     one = [Model(targets.hermite(1), make("relu")) for make in (students.tied, students.untied)]
     assert predicted_gain(*one, d=1000, length=4, tied_rate=0.01, untied_rate=0.01).gain == pytest.approx(4, rel=0.01)
     best = predicted_gain(TIED, UNTIED, d=1000, length=2)
