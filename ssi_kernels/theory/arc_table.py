@@ -20,7 +20,7 @@ from numpy.polynomial import chebyshev
 from ssi_kernels.model import Model, encodings, students, targets
 from ssi_kernels.theory.evaluate import in_basis
 from ssi_kernels.theory.product import ProductSeries
-from ssi_kernels.theory.surface import Surface, chebyshev_coefficients, interpolate
+from ssi_kernels.theory.surface import Surface, chebyshev_basis, chebyshev_coefficients, interpolate
 
 _NODES = 49
 _WIDTH = 1.15
@@ -49,10 +49,12 @@ class ArcTable:
     def at(self, u, weights: np.ndarray, derivative: bool = False) -> np.ndarray:
         """F'/e, T_m/m - T_e/e and g'/e combined with `weights`, shape (..., 3), at u, shape (...); or its d/du."""
         slopes = self._steeper if derivative else self.slopes
-        u, weights = np.asarray(u, dtype=float), np.asarray(weights)
-        if u.shape == weights.shape[:-1]:
-            return chebyshev.chebval(2 * u - 1, np.moveaxis(weights @ slopes, -1, 0), tensor=False)
-        return np.einsum("k...,...k->...", chebyshev.chebval(2 * u - 1, slopes.T), weights)
+        return np.einsum("...j,...j->...", self._parts(u, slopes), np.asarray(weights))
+
+    def _parts(self, u, coefficients: np.ndarray) -> np.ndarray:
+        """Series with coefficients of shape (3, n) at u, shape (..., 3)."""
+        basis = chebyshev_basis(2 * np.asarray(u, dtype=float) - 1, coefficients.shape[1])
+        return basis @ coefficients.T
 
     @cached_property
     def _steeper(self) -> np.ndarray:
@@ -60,7 +62,7 @@ class ArcTable:
 
     def risk(self, u, omega, a) -> np.ndarray:
         """R at (sqrt(u), sqrt(1 - u))."""
-        f, t, g = chebyshev.chebval(2 * np.asarray(u, dtype=float) - 1, self.values.T)
+        f, t, g = np.moveaxis(self._parts(u, self.values), -1, 0)
         kappa = np.tanh(np.square(a))
         return self.label_norm(omega, kappa) + f - 2 * (1 - omega) * t - 2 * omega * (1 + kappa * g)
 

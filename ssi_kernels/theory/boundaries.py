@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ssi_kernels.model.losses import check_loss
 from ssi_kernels.theory.arc_minima import critical_omega, turning_points
 from ssi_kernels.theory.arc_table import arc_table
 from ssi_kernels.theory.phase import DIRECTIONS, checked, curvatures, phase
@@ -37,14 +38,19 @@ class Boundaries:
 
 
 @lru_cache(maxsize=4096)
-def boundaries(a: float) -> Boundaries:
-    """The four boundaries at one a >= 0 (squared loss), each converged to rounding.
+def boundaries(a: float, loss: str = "squared") -> Boundaries:
+    """The four boundaries at one a >= 0, each converged to rounding; for `frobenius` by search (`searched_boundaries`).
 
     `dynamics` solves a linear equation. Minima appear and disappear only where omega equals omega_c(u) at an end of the
     arc or at one of its turning points, or change sides at u = 1/2: of these values those are taken at which the minima
     do change. `global` is the root of a difference of two risks between them. Raises ConfigError for a negative a.
     """
     _, a = checked(0.0, a)
+    check_loss(loss)
+    if loss != "squared":
+        from ssi_kernels.theory.searched import searched_boundaries
+
+        return searched_boundaries(a, loss)
     events = _events(a)
     middles = [(low + high) / 2 for low, high in zip([0.0, *events], [*events, 1.0], strict=True)]
     present = [_sides(omega, a) for omega in middles]

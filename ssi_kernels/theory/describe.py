@@ -15,6 +15,8 @@ from ssi_kernels.theory.recovery import typical_start
 if TYPE_CHECKING:
     from typing import Protocol
 
+    import numpy as np
+
     from ssi_kernels.model import Model
     from ssi_kernels.model.starts import Start
     from ssi_kernels.schedule import Schedule
@@ -50,6 +52,12 @@ def sie_answer(text: str, length: int) -> dict:
     }
 
 
+def _positional(start: np.ndarray):
+    """e of a start, as `flow` takes it: a number where there is one."""
+    e = start[:-1]
+    return None if not e.size else float(e[0]) if e.size == 1 else e
+
+
 def flow_answer(point: Point) -> dict:
     """The flow of one point of a sweep. Raises ConfigError where it has nowhere to start from."""
     model, length = point.model, point.length
@@ -59,7 +67,7 @@ def flow_answer(point: Point) -> dict:
         start = typical_start(model, point.d, length)
     if start is None:
         raise ConfigError("start", point.start.canonical(), f"the flow does not move: {verdict.reason}")
-    overlaps = {"m0": start} if model.student.is_untied else {"m0": start[-1], "e0": start[:-1]}
+    overlaps = {"m0": start} if model.student.is_untied else {"m0": start[-1], "e0": _positional(start)}
     found = flow(
         model,
         d=point.d,

@@ -365,6 +365,14 @@ def length_of(model: Model, length: int | None) -> int:
     raise ConfigError("length", None, "is needed: nothing in this model fixes the length of the sequence")
 
 
+def _components(e, rank: int) -> np.ndarray:
+    """e as an array of shape (..., rank); for rank one it comes without that axis."""
+    if e is None or not rank:
+        return np.zeros(rank)
+    e = np.asarray(e, dtype=float)
+    return e[..., None] if rank == 1 else e
+
+
 def argument(model: Model, length: int, e, m) -> np.ndarray:
     """(e, m) as an array over the coordinates of a landscape; e and m broadcast.
 
@@ -376,12 +384,11 @@ def argument(model: Model, length: int, e, m) -> np.ndarray:
         x = m if m.ndim and m.shape[-1] == length and length > 1 else np.repeat(m[..., None], length, axis=-1)
         inside = (x**2).sum(axis=-1) <= length * (1 + 1e-9)
     else:
-        rank = model.rank(length)
-        e = np.zeros((rank,)) if e is None else np.asarray(e, dtype=float)
-        e = e[..., None] if rank <= 1 and not (e.ndim and e.shape[-1] == rank == 0) else e
-        e = e[..., :rank] if rank else np.zeros((*np.broadcast_shapes(e.shape[:-1]), 0))
+        e = _components(e, model.rank(length))
         shape = np.broadcast_shapes(e.shape[:-1], m.shape)
-        x = np.concatenate([np.broadcast_to(e, (*shape, rank)), np.broadcast_to(m[..., None], (*shape, 1))], axis=-1)
+        x = np.concatenate(
+            [np.broadcast_to(e, (*shape, e.shape[-1])), np.broadcast_to(m[..., None], (*shape, 1))], axis=-1
+        )
         inside = (x**2).sum(axis=-1) <= 1 + 1e-9
     if not np.all(inside):
         worst = x.reshape(-1, x.shape[-1])[np.argmin(inside.ravel())]

@@ -50,18 +50,29 @@ def learnability(model: Model, length: int | None = None) -> Learnability:
         return _blind(model, length)
     if seen is None or found.flatness is None:
         return Learnability(UNRESOLVED, f"no order up to {found.searched} can be told from 0 ({found.method})")
+    order = _order_of_overlap(model, length, found.searched) or found.flatness
     return Learnability(
         SHRINKS,
-        f"the coupling of order {found.flatness} has the wrong sign: the risk goes up in every direction from zero "
-        "overlap, and SGD pushes the overlap back to 0",
+        f"the coupling of order {order} has the wrong sign: the risk goes up in every direction from zero overlap, and "
+        "SGD pushes the overlap back to 0",
         "change the sign of the target's term of that order, or of the student",
     )
 
 
+def _order_of_overlap(model: Model, length: int, searched: int) -> int | None:
+    """The lowest order at which the risk depends on the semantic overlap alone."""
+    surface = landscape(model, length)
+    along = np.array([name.startswith("m") for name in surface.coordinates], dtype=float)
+    forms = ((order, surface.taylor(order)) for order in range(1, searched + 1))
+    return next((order for order, form in forms if abs(form(along)) > form.tolerance), None)
+
+
 def _learns(model: Model, length: int, found: Escape) -> Learnability:
-    where = ", ".join(
-        f"{x:.3g} {name}" for name, x in zip(found.coordinates, found.direction, strict=True) if abs(x) > 1e-9
-    )
+    parts = [(x, name) for name, x in zip(found.coordinates, found.direction, strict=True) if abs(x) > 1e-9]
+    where = ", ".join(f"{x:.3g} {name}" for x, name in parts)
+    if len(parts) == 1:
+        sign = "" if found.order % 2 == 0 else "negative " if parts[0][0] < 0 else "positive "
+        where = sign + parts[0][1]
     return Learnability(LEARNS, f"escapes at order {found.order} along {_shortened(where)}")
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ssi_kernels.errors import ConfigError
+from ssi_kernels.model.losses import check_loss
 from ssi_kernels.model.numbers import finite
 from ssi_kernels.theory.arc_minima import AXIS, arc_minima
 from ssi_kernels.theory.arc_table import arc_table
@@ -104,12 +105,18 @@ def checked(omega: object, a: object) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=4096)
-def phase(omega: float, a: float) -> Phase:
-    """All local minima of R for attention with identity reduction, opposite pair, L = 2, squared loss.
+def phase(omega: float, a: float, loss: str = "squared", target: str = "positional-semantic") -> Phase:
+    """All local minima of R for attention with identity reduction, opposite pair, L = 2.
 
-    Raises ConfigError for omega outside [0, 1] or a negative a.
+    `loss` may be `frobenius` and `target` may be `mixed-logit`: these are found by search (`searched_phase`), in
+    seconds. Raises ConfigError for omega outside [0, 1], a negative a, or unknown names.
     """
     omega, a = checked(omega, a)
+    check_loss(loss)
+    if (loss, target) != ("squared", "positional-semantic"):
+        from ssi_kernels.theory.searched import searched_phase
+
+        return searched_phase(omega, a, loss, target)
     found = arc_minima(np.array([omega]), np.array([a]))
     risks = arc_table().risk(found.u, omega, a)
     order = np.lexsort((found.u, np.round(risks, 14)))

@@ -9,7 +9,7 @@ from ssi_kernels.model.losses import check_loss
 from ssi_kernels.theory.boundaries import boundaries
 from ssi_kernels.theory.landscape import argument
 from ssi_kernels.theory.phase import checked, phase
-from ssi_kernels.theory.searched import searched_boundaries, searched_landscape, searched_phase
+from ssi_kernels.theory.searched import searched_landscape
 
 _EXACT = "root finding on a series that is exact to rounding"
 _SEARCHED = "search of the disc, bisected to 2e-4"
@@ -37,8 +37,7 @@ def risk_answer(omega: float, a: float, e: float, m: float, loss: str, family: s
 
 def phase_answer(omega: float, a: float, loss: str, family: str) -> dict:
     """Regime, steepest direction and minima. Raises ConfigError."""
-    check_loss(loss)
-    found = phase(omega, a) if _exact(loss, family) else searched_phase(omega, a, loss, family)
+    found = phase(omega, a, loss, family)
     return {
         "regime": found.regime,
         "steepest": found.steepest,
@@ -54,12 +53,8 @@ def phase_answer(omega: float, a: float, loss: str, family: str) -> dict:
 
 def boundaries_answer(a: float, loss: str, family: str) -> dict:
     """The four boundaries along one a. Raises ConfigError."""
-    check_loss(loss)
     if family == "mixed-logit":
         raise ConfigError("--target", family, "has no transition: its minimum moves smoothly; use positional-semantic")
-    found = boundaries(a) if _exact(loss, family) else searched_boundaries(a, loss, family)
-    return {**found.as_dict(), "a": a, "loss": loss, "method": _EXACT if _exact(loss, family) else _SEARCHED}
-
-
-def _exact(loss: str, family: str) -> bool:
-    return loss == "squared" and family == "positional-semantic"
+    if family != "positional-semantic":
+        raise ConfigError("--target", family, "use positional-semantic")
+    return {**boundaries(a, loss).as_dict(), "a": a, "loss": loss, "method": _EXACT if loss == "squared" else _SEARCHED}

@@ -191,6 +191,7 @@ def wait_until(holds, seconds: float = 90) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_failing_sweep_ends_with_a_list_and_a_non_zero_status(project):
     """Cases 18 and 29 through Snakemake: what is there can be looked at, and a rerun does only the rest."""
     (project.folder / "fragile.py").write_text(FRAGILE)

@@ -11,8 +11,9 @@ from ssi_kernels.errors import ConfigError
 from ssi_kernels.model import Model, encodings, students, targets
 from ssi_kernels.theory.landscape import SampledLandscape, argument, landscape, length_of
 from ssi_kernels.theory.risk import gradient, hessian, risk
-from tests.unit.theory.models import MODELS
-from tests.unit.theory.quadrature import risk_by_quadrature
+
+from .models import MODELS
+from .quadrature import risk_by_quadrature
 
 POINTS = 3
 EIGHTH_ORDER = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
@@ -99,6 +100,7 @@ def test_long_sequences_say_that_they_are_estimated():
     assert landscape(model, 2).error < 1e-11
 
 
+@pytest.mark.slow
 def test_three_and_four_fields_against_quasi_monte_carlo():
     model = Model(targets.expression("sum(He2(z))"), students.attention("trace"))
     for length in (3, 4):
