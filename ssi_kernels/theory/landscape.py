@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 NODES = {0: 1, 1: 41, 2: 29}
 """Chebyshev nodes per positional overlap, by rank."""
 
+NOISE_NODES = 25
+"""The most for the noise, of which no derivatives are taken: 1e-10."""
+
 NODES_OF_LONG = {3: 25, 4: 17}
 """The same for students that see three or four fields one by one, whose rules are less exact anyway."""
 
@@ -118,12 +121,12 @@ class SurfaceLandscape(Landscape):
     @cached_property
     def noise_surface(self) -> Surface:
         """E|q|^2 as a surface."""
-        return self._interpolated(self._series.noise)
+        return self._interpolated(self._series.noise, NOISE_NODES)
 
-    def _interpolated(self, values) -> Surface:
+    def _interpolated(self, values, most_nodes: int = NODES[1]) -> Surface:
         rank = self.model.rank(self.length)
-        most = self.length if not self.model.student.sees_sum else 1
-        return interpolate(values, rank, min(NODES[rank], NODES_OF_LONG.get(most, NODES[1])))
+        seen = self.length if not self.model.student.sees_sum else 1
+        return interpolate(values, rank, min(NODES[rank], NODES_OF_LONG.get(seen, most_nodes), most_nodes))
 
     def risk(self, x):
         return self.surface(np.asarray(x, dtype=float))

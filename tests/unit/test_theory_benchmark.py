@@ -24,6 +24,7 @@ def stored(benchmark):
     return json.loads(benchmark.DATA.read_text())
 
 
+@pytest.mark.slow
 def test_a_quick_run_measures_everything(benchmark, stored, tmp_path):
     out = tmp_path / "theory.json"
     done = subprocess.run([sys.executable, SCRIPT, "--quick", "--out", out], capture_output=True, text=True)
