@@ -30,7 +30,7 @@ NODES = {0: 1, 1: 41, 2: 29}
 """Chebyshev nodes per positional overlap, by rank."""
 
 NOISE_NODES = 25
-"""The most for the noise, of which no derivatives are taken: 1e-10."""
+"""The most for the noise, of which no derivatives are taken: 1e-9 up to the edge of the disc."""
 
 NODES_OF_LONG = {3: 25, 4: 17}
 """The same for students that see three or four fields one by one, whose rules are less exact anyway."""

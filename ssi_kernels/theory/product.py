@@ -19,7 +19,7 @@ MOST_FIELDS = 4
 DEGREES = {1: 1000, 2: 240, 3: 48, 4: 20}
 """Degree at which a target that is no polynomial is cut."""
 
-NOISE_DEGREES = {1: 400, 2: 80, 3: 32, 4: 16}
+NOISE_DEGREES = {1: 400, 2: 200, 3: 32, 4: 16}
 """The same for the products of outputs in the noise, which no derivative is taken of."""
 
 _ROUNDING = 1e-15
