@@ -96,7 +96,8 @@ def sweep_models(recovery: xr.Dataset) -> SweepModels:
 
 def refuse_sampled(model: Model, length: int) -> None:
     """Raises ConfigError for a model whose risk has no series: following it through time takes minutes."""
-    from ssi_kernels.theory.landscape import SampledLandscape, landscape
+    from ssi_kernels.theory.landscape import landscape
+    from ssi_kernels.theory.sampled_landscape import SampledLandscape
 
     if isinstance(landscape(model, length), SampledLandscape):
         remedy = "the population risk of this model is sampled, and its flow takes minutes; call ssi.theory.flow for it"

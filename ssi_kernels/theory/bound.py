@@ -9,7 +9,8 @@ import numpy as np
 
 from ssi_kernels.theory.escape import escape
 from ssi_kernels.theory.flow import norm, velocity
-from ssi_kernels.theory.landscape import landscape, length_of
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.overlaps import length_of
 
 if TYPE_CHECKING:
     from ssi_kernels.model import Model

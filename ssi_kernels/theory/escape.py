@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssi_kernels.theory.landscape import landscape, length_of
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.overlaps import length_of
 
 if TYPE_CHECKING:
     from ssi_kernels.model import Model

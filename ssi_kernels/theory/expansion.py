@@ -92,6 +92,14 @@ class Expansion:
         return table[..., 0], table[..., 1]
 
 
+def dense_index(alpha: Index, length: int) -> tuple[int, ...]:
+    """The degrees of all L fields."""
+    degrees = [0] * length
+    for position, degree in alpha:
+        degrees[position] = degree
+    return tuple(degrees)
+
+
 def order(alpha: Index) -> int:
     """|alpha|."""
     return sum(degree for _, degree in alpha)

@@ -17,7 +17,8 @@ import numpy as np
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model.numbers import finite, whole
 from ssi_kernels.schedule import Schedule
-from ssi_kernels.theory.landscape import argument, landscape, length_of
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.overlaps import argument, length_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ssi_kernels.model import Model
-    from ssi_kernels.theory.landscape import Landscape
+    from ssi_kernels.theory.landscape_base import Landscape
 
 RTOL, ATOL = 1e-9, 1e-12
 MOST_STEPS = 200_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssi_kernels.theory.expansion import Expansion, Index
+from ssi_kernels.theory.expansion import Expansion, Index, dense_index
 from ssi_kernels.theory.smoothed import smoothed_taylor
 from ssi_kernels.theory.structured import Structured
 
@@ -51,10 +51,7 @@ def of_order(series: Expansion | Structured, order: int, length: int) -> tuple[n
         terms = {alpha: float(c) for alpha, c in found.items() if sum(k for _, k in alpha) == order}
     else:
         terms = {alpha: g / _root(alpha) for alpha, g in series.terms.items() if sum(k for _, k in alpha) == order}
-    table = np.zeros((len(terms), length), dtype=int)
-    for row, alpha in enumerate(terms):
-        for position, degree in alpha:
-            table[row, position] = degree
+    table = np.array([dense_index(alpha, length) for alpha in terms], dtype=int).reshape(-1, length)
     return table, np.array(list(terms.values()), dtype=float)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from ssi_kernels.theory.escape import escape
 from ssi_kernels.theory.expansion import expand_target
 from ssi_kernels.theory.exponent import exponent
-from ssi_kernels.theory.landscape import landscape, length_of
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.overlaps import length_of
 from ssi_kernels.theory.summed import SumValues, sum_rule
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Leading Hermite tensors of targets that are no polynomials: by product rules, or by quasi-Monte Carlo.
 
-A coefficient counts as 0 when it is below a tolerance: ten times the change on a finer rule, or six standard errors.
+A coefficient counts as 0 when it is below a tolerance: ten times the change on a finer rule, or eight standard errors.
 """
 
 from __future__ import annotations

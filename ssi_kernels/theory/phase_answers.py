@@ -7,7 +7,7 @@ from dataclasses import asdict
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model.losses import check_loss
 from ssi_kernels.theory.boundaries import boundaries
-from ssi_kernels.theory.landscape import argument
+from ssi_kernels.theory.overlaps import argument
 from ssi_kernels.theory.phase import checked, phase
 from ssi_kernels.theory.searched import searched_landscape
 

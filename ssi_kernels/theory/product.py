@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssi_kernels.theory.evaluate import largest_shift, shifts, student_values, target_values
-from ssi_kernels.theory.expansion import Expansion, expand_target
+from ssi_kernels.theory.expansion import Expansion, dense_index, expand_target
 from ssi_kernels.theory.moments import cross_pairs, noise_pairs, pairwise
 from ssi_kernels.theory.rules import Rule, split, uniform
 
@@ -178,10 +178,7 @@ def dense(expansion: Expansion, length: int) -> np.ndarray:
     """g_alpha as an array over alpha, shape (degree + 1,)^L."""
     found = np.zeros((expansion.degree + 1,) * length)
     for alpha, value in expansion.terms.items():
-        place = [0] * length
-        for position, degree in alpha:
-            place[position] = degree
-        found[tuple(place)] = value
+        found[dense_index(alpha, length)] = value
     return found
 
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from ssi_kernels.theory.escape import escape
 from ssi_kernels.theory.flow import recovery_time
-from ssi_kernels.theory.landscape import landscape, length_of
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.overlaps import length_of
 
 if TYPE_CHECKING:
     from ssi_kernels.model import Model
     from ssi_kernels.model.starts import Start
-    from ssi_kernels.theory.landscape import Landscape
+    from ssi_kernels.theory.landscape_base import Landscape
 
 _LOG2_STARTS = 5
 _SEED = 20250602

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssi_kernels.theory.landscape import argument, landscape, length_of
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.overlaps import argument, length_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,8 @@ import numpy as np
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model import Model, encodings, students, targets
 from ssi_kernels.theory.boundaries import Boundaries
-from ssi_kernels.theory.landscape import Landscape, landscape
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.landscape_base import Landscape
 from ssi_kernels.theory.phase import DIRECTIONS, Minimum, Phase, checked
 
 FAMILIES = {"positional-semantic": targets.positional_semantic, "mixed-logit": targets.mixed_logit}

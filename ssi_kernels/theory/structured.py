@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssi_kernels.theory.expansion import MOST_TERMS, written_out_size
-from ssi_kernels.theory.smoothed import NotPolynomial, polynomial_degree, smoothed_power, without_common_fields
+from ssi_kernels.theory.linear_forms import NotPolynomial, smoothed_power, without_common_fields
+from ssi_kernels.theory.smoothed import polynomial_degree
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -10,9 +10,9 @@ import numpy as np
 from ssi_kernels import expressions
 from ssi_kernels.model.targets import Expression, Target
 from ssi_kernels.theory.expansion import Expansion, expand_target
+from ssi_kernels.theory.linear_forms import NotPolynomial
 from ssi_kernels.theory.product import ProductTarget
 from ssi_kernels.theory.rules import split
-from ssi_kernels.theory.smoothed import NotPolynomial
 from ssi_kernels.theory.structured import Structured
 
 if TYPE_CHECKING:

@@ -9,8 +9,10 @@ import pytest
 
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.model import Model, encodings, students, targets
-from ssi_kernels.theory.landscape import SampledLandscape, argument, landscape, length_of
+from ssi_kernels.theory.landscape import landscape
+from ssi_kernels.theory.overlaps import argument, length_of
 from ssi_kernels.theory.risk import gradient, hessian, risk
+from ssi_kernels.theory.sampled_landscape import SampledLandscape
 
 from .models import MODELS
 from .quadrature import risk_by_quadrature

@@ -11,8 +11,9 @@ from scipy.integrate import quad
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.expressions import to_sympy
 from ssi_kernels.hermite import he
-from ssi_kernels.theory import smoothed
-from ssi_kernels.theory.smoothed import Measured, NotPolynomial, Undecided, smoothed_taylor, smoothed_values
+from ssi_kernels.theory.linear_forms import NotPolynomial
+from ssi_kernels.theory.measured import Measured, Undecided, shown_zero
+from ssi_kernels.theory.smoothed import smoothed_taylor, smoothed_values
 
 
 def sparse(*degrees):
@@ -103,11 +104,11 @@ def test_what_has_too_many_terms():
 
 def test_what_sympy_cannot_decide(monkeypatch):
     number = sympy.sqrt(2) + sympy.sqrt(3) - sympy.sqrt(5 + 2 * sympy.sqrt(6))
-    assert smoothed.shown_zero(number) and not smoothed.shown_zero(number + sympy.Rational(1, 10**45))
+    assert shown_zero(number) and not shown_zero(number + sympy.Rational(1, 10**45))
     monkeypatch.setattr(type(number), "equals", lambda *_: None)
     with pytest.raises(Undecided):
-        smoothed.shown_zero(number)
-    assert not smoothed.shown_zero(sympy.sqrt(2) - sympy.sqrt(3))
+        shown_zero(number)
+    assert not shown_zero(sympy.sqrt(2) - sympy.sqrt(3))
 
 
 def expectation(function, k, kinks=()):
