@@ -47,7 +47,7 @@ def argument(model: Model, length: int, e, m) -> np.ndarray:
     """
     m = np.asarray(m, dtype=float)
     if model.student.is_untied:
-        x = m if m.ndim and m.shape[-1] == length and length > 1 else np.repeat(m[..., None], length, axis=-1)
+        x = m if m.ndim and m.shape[-1] == length else np.repeat(m[..., None], length, axis=-1)
         inside = (x**2).sum(axis=-1) <= length * (1 + 1e-9)
     else:
         e = _components(e, model.rank(length))

@@ -104,6 +104,16 @@ def test_random_starts_are_averaged():
     assert 0 < blind.recovered < 1  # an odd coupling is lost on starts of the wrong sign
 
 
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_flow_from_the_typical_start_of_every_student(length):
+    """What `typical_start` gives is a start for `flow`, at length 1 too."""
+    for model in (TIED, UNTIED):
+        start = typical_start(model, 400, length)
+        m0 = start if model.student.is_untied else start[-1]
+        found = flow(model, d=400, learning_rate=0.05, steps=10, m0=m0, length=length)
+        assert found.norm.values[0] == pytest.approx(0.05)
+
+
 def test_where_a_flow_starts():
     assert typical_start(TIED, 400, 2).tolist() == pytest.approx([0.05])
     assert np.linalg.norm(typical_start(UNTIED, 400, 2)) / 2**0.5 == pytest.approx(0.05)

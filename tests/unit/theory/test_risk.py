@@ -118,6 +118,9 @@ def test_arrays_broadcast_and_the_length_may_be_left_out():
     assert values.shape == (3, 5)
     assert gradient(model, e=e, m=m).shape == (3, 5, 2) and hessian(model, e=e, m=m).shape == (3, 5, 2, 2)
     assert values[1, 2] == pytest.approx(float(risk(model, e=0.25, m=0.4)), rel=1e-14)
+    assert risk(model, m=0.4).shape == () and risk(model, e=[0.1, 0.2], m=0.4).shape == (2,)
+    alone = Model(targets.expression("z1"), students.untied("relu"))
+    assert risk(alone, m=[0.3], length=1).shape == () and risk(alone, m=[0.3, 0.4], length=1).shape == (2,)
     untied, _ = MODELS["untied relu"]
     assert risk(untied, m=0.3, length=2) == pytest.approx(float(risk(untied, m=[0.3, 0.3], length=2)))
 
