@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
+from ssi_kernels.execute.legs import Pace, Stretch, stretches
 from ssi_kernels.execute.tasks import Task
 from ssi_kernels.kernels.assemble import beside, fresh_lanes
-from ssi_kernels.kernels.lanes import Lanes, Result, run
+from ssi_kernels.kernels.lanes import Lanes, Result
 from ssi_kernels.kernels.shape import Shape, shape_of
 from ssi_kernels.provenance import provenance
 from ssi_kernels.schedule import Schedule
 from ssi_kernels.store import Segment, read_segment
 from ssi_kernels.sweep import Point
+from ssi_kernels.sweep.cost import lane_steps_per_second
 
 
 def shape_key(point: Point) -> tuple[Shape, Schedule]:
@@ -26,6 +29,15 @@ def run_task(task: Task) -> Segment:
 
     Raises ValueError for points of different shapes, and StoreError where `resume` cannot be read.
     """
+    (segment,) = segments(task)
+    return segment
+
+
+def segments(task: Task, every: float | None = None) -> Iterator[Segment]:
+    """As `run_task`, in a segment after every so many seconds; each continues the one before. None: in one segment.
+
+    Raises ValueError and StoreError as `run_task`, before the first segment.
+    """
     keys = {shape_key(point) for point in task.points}
     if len(keys) != 1:
         raise ValueError(f"a task holds points of one shape, not of {len(keys)}")
@@ -35,20 +47,26 @@ def run_task(task: Task) -> Segment:
         _restore(lanes, task)
     recorded = schedule.steps(task.steps[1])
     recorded = recorded[(recorded > task.steps[0]) | (task.steps[0] == 0)]
-    began = time.perf_counter()
-    result = run(shape, lanes, task.steps, recorded)
-    measured = {
-        "seconds": time.perf_counter() - began,
-        "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
+    for stretch in stretches(shape, lanes, task.steps, recorded, Pace(every, _seconds_of_a_step(task))):
+        yield _segment(task, stretch)
+
+
+def _segment(task: Task, stretch: Stretch) -> Segment:
+    measured = {"seconds": stretch.seconds, "finished_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     return Segment(
         points=tuple({**p.canonical(), "point_id": p.point_id, "coords": dict(p.coords)} for p in task.points),
         replicas=task.replicas,
-        steps=task.steps,
-        recorded=recorded,
-        arrays=_arrays(result, len(task.points)),
+        steps=stretch.steps,
+        recorded=stretch.recorded,
+        arrays=_arrays(stretch.result, len(task.points)),
         provenance={**provenance(), "measured": measured},
     )
+
+
+def _seconds_of_a_step(task: Task) -> float:
+    """What one step of all of a task's lanes should take on one core."""
+    replicas = task.replicas[1] - task.replicas[0]
+    return sum(replicas / lane_steps_per_second(point) for point in task.points)
 
 
 def _shape(point: Point) -> Shape:

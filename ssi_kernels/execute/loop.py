@@ -13,10 +13,12 @@ from ssi_kernels.execute.progress import INTERVAL, Progress
 from ssi_kernels.execute.tasks import Performed, Task
 
 WINDOW_PER_WORKER = 4
+TRIES = 4
+"""How often a task is tried whose worker is lost."""
 
 
 class WorkerLost(RuntimeError):
-    """The process that ran a task died, more often than the pool retries."""
+    """The process that ran a task died."""
 
 
 class Pool(Protocol):
@@ -35,30 +37,51 @@ class Pool(Protocol):
 
 
 def work_through(
-    tasks: Sequence[Task], pool: Pool, ledger: Ledger, progress: Progress, seconds: Callable[[Task], float]
+    tasks: Sequence[Task],
+    pool: Pool,
+    ledger: Ledger,
+    progress: Progress,
+    seconds: Callable[[Task], float],
+    rest: Callable[[Task], Task | None] = lambda task: task,
 ) -> None:
     """Perform `tasks`, at most `WINDOW_PER_WORKER` for each worker submitted at a time, and enter them in `ledger`.
 
-    A task of several points whose worker was lost is tried again point by point, so that only the point that
-    kills workers is lost. Raises StoreError as soon as results cannot be stored.
+    A task whose worker was lost is tried again, `TRIES` times in all, from where `rest` says that it stands (None:
+    all of it is stored). A task of several points is then tried point by point, so that only the point that kills
+    workers is lost. Raises StoreError as soon as results cannot be stored.
     """
-    queue, running = deque(tasks), {}
+    queue, running = deque((task, 1) for task in tasks), {}
     window = WINDOW_PER_WORKER * pool.workers
     while queue or running:
         while queue and len(running) < window:
-            task = queue.popleft()
-            running[pool.submit(task)] = task
+            task, tries = queue.popleft()
+            running[pool.submit(task)] = task, tries
         for ticket in pool.wait(list(running), INTERVAL):
-            task = running.pop(ticket)
+            task, tries = running.pop(ticket)
             try:
                 performed = pool.result(ticket)
             except WorkerLost as error:
-                if len(task.points) > 1:
-                    queue.extendleft(task.one_by_one())
+                again, performed = _after_loss(task, tries, error, rest)
+                queue.extendleft(again)
+                if again:
                     continue
-                performed = Performed(failures=(Failure.of(task.points[0], error),))
             if performed.fatal:
                 raise StoreError(performed.fatal)
             done, failed = ledger.settle(performed)
             progress.advance(done=done, failed=failed, work=seconds(task))
         progress.tick()
+
+
+def _after_loss(
+    task: Task, tries: int, error: WorkerLost, rest: Callable[[Task], Task | None]
+) -> tuple[list[tuple[Task, int]], Performed | None]:
+    """What to try again, with the number of the try; or what is known of the task now."""
+    left = rest(task)
+    if left is None:
+        return [], Performed(stored=tuple(point.point_id for point in task.points))
+    if tries < TRIES:
+        return [(left, tries + 1)], None
+    if len(left.points) > 1:
+        return [(part, 1) for part in left.one_by_one()], None
+    reason = WorkerLost(f"the worker died {TRIES} times ({error}): killed, out of memory, or crashed")
+    return [], Performed(failures=(Failure.of(left.points[0], reason),))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import platform
 import secrets
 import socket
+import time
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
@@ -22,16 +24,20 @@ from ssi_kernels.execute.lock import driver_lock
 from ssi_kernels.execute.loop import WorkerLost, work_through
 from ssi_kernels.execute.packing import GPU_LANES, TILE, pack, seconds_of
 from ssi_kernels.execute.progress import Progress
-from ssi_kernels.execute.request import PlacedSweep, count_line, lacking_points, save_config
+from ssi_kernels.execute.request import PlacedSweep, count_line, lacking_points, save_config, waiting_line
+from ssi_kernels.execute.resume import rest_of
 from ssi_kernels.execute.session import session_folder
 from ssi_kernels.execute.signals import Stopped, stop_signals
 from ssi_kernels.execute.tasks import Performed, Task
 from ssi_kernels.execute.worker import perform, perform_on_gpu
+from ssi_kernels.store.claims import claimed
 
 if TYPE_CHECKING:
     from ssi_kernels.store import Missing
 
-MAX_RETRIES = 3
+WAIT = 2.0
+"""Seconds after which a driver looks again at what others have claimed."""
+
 SHOWN_FAILURES = 5
 GPU_SPEED = 30.0
 """CPU cores that a GPU worker is worth, roughly: its tasks hold that many times more, so as to fill the device."""
@@ -40,7 +46,7 @@ _OBJECT_STORE_BYTES = 100 * 2**20  # tasks and reports are small; the data goes 
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AUTH_MODE": "token",
-    "RAY_task_oom_retries": str(MAX_RETRIES),
+    "RAY_task_oom_retries": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 
@@ -65,13 +71,39 @@ def run_sweep(placed: PlacedSweep, *, cores: int, log: Path | None = None) -> Sw
         save_config(placed)
         work = placed.missing()
         console.say(count_line(placed, work))
+        outcome = SweepOutcome(len(placed.grid.points), 0)
         if work:
-            return _simulate(placed, work, usable_cpus(cores), console)
-        failed.write_failures(placed.folder, {})
-        return SweepOutcome(len(placed.grid.points), 0)
+            outcome = _in_turns(placed, usable_cpus(cores), console)
+        if not outcome.failures:
+            failed.write_failures(placed.folder, {})
+        return outcome
 
 
-def _simulate(placed: PlacedSweep, work: list[Missing], cores: int, console: Console) -> SweepOutcome:
+def _in_turns(placed: PlacedSweep, cores: int, console: Console) -> SweepOutcome:
+    """Simulate what is missing and claimed by nobody else, until nothing is; wait for what others are computing."""
+    done, broken, told = 0, {}, False
+
+    def look() -> list[Missing]:
+        return [item for item in placed.missing() if item.point.point_id not in broken]
+
+    while True:
+        with claimed(placed.store, _holder(placed), look) as share:
+            if share.mine:
+                turn = _simulate(placed, share.mine, cores, console)
+                done, broken = done + turn.simulated, broken | turn.failures
+        if not share.left:
+            return SweepOutcome(len(placed.grid.points), done, broken)
+        if not told:
+            console.say(waiting_line(placed, share))
+            told = True
+        time.sleep(WAIT)
+
+
+def _holder(placed: PlacedSweep) -> str:
+    return f"the driver of sweep {placed.name} (pid {os.getpid()} on {platform.node()})"
+
+
+def _simulate(placed: PlacedSweep, work: Sequence[Missing], cores: int, console: Console) -> SweepOutcome:
     """Perform the missing work and tell what became of it."""
     points = len(placed.grid.points)
     try:
@@ -88,7 +120,7 @@ def _simulate(placed: PlacedSweep, work: list[Missing], cores: int, console: Con
     return SweepOutcome(points, len(ledger.stored), ledger.failures)
 
 
-def _perform_all(placed: PlacedSweep, work: list[Missing], pool: RayPool, console: Console) -> Ledger:
+def _perform_all(placed: PlacedSweep, work: Sequence[Missing], pool: RayPool, console: Console) -> Ledger:
     """Work through the packed tasks; what failed is on record even when the run is cut short."""
     tasks = pack(work, pool.workers, speed=pool.speed, fill=pool.fill)
     ledger = Ledger(tasks)
@@ -96,7 +128,8 @@ def _perform_all(placed: PlacedSweep, work: list[Missing], pool: RayPool, consol
     console.say(f"sweep {placed.name}: {len(tasks)} tasks on {pool.workers} workers of {pool.where}")
     record = failed.read_failures(placed.folder)
     try:
-        work_through(tasks, pool, ledger, progress, seconds_of)
+        index = placed.index()
+        work_through(tasks, pool, ledger, progress, seconds_of, rest=lambda task: rest_of(task, index))
         record.clear()
     finally:
         for identity in ledger.stored:
@@ -135,6 +168,7 @@ class RayPool(AbstractContextManager):
     def __init__(self, placed: PlacedSweep, cores: int):
         self._name, self._gpu = placed.name, placed.sweep.resources.gpu
         self._store, self._cores = placed.store.resolve(), cores
+        self._checkpoint = placed.sweep.resources.checkpoint
         self.speed, self.fill = (GPU_SPEED, GPU_LANES) if self._gpu > 0 else (1.0, TILE)
 
     def __enter__(self) -> RayPool:
@@ -157,7 +191,7 @@ class RayPool(AbstractContextManager):
 
     def submit(self, task: Task) -> Hashable:
         """Start a task."""
-        return self._remote.remote(task, self._store)
+        return self._remote.remote(task, self._store, self._checkpoint)
 
     def wait(self, tickets: Sequence[Hashable], timeout: float) -> Sequence[Hashable]:
         """An ended task, or none when the time is up."""
@@ -171,9 +205,7 @@ class RayPool(AbstractContextManager):
         except errors.RayTaskError as error:  # `perform` reports every exception of a simulation: this is none
             raise DriverError(f"a worker cannot run tasks: {failed.one_line(error.cause or error)}") from error
         except errors.RayError as error:
-            raise WorkerLost(
-                f"the worker died {MAX_RETRIES + 1} times ({type(error).__name__}): killed, out of memory, or crashed"
-            ) from error
+            raise WorkerLost(type(error).__name__) from error
 
     def _local(self, session: Path) -> dict:
         return {
@@ -209,9 +241,9 @@ class RayPool(AbstractContextManager):
                     f"Ray finds {gpus:g} GPUs on {self.where}: set gpu: 0, or run where there is one",
                 )
             self.workers = min(self.workers, int(gpus / gpu))
-        self._remote = self._ray.remote(
-            num_cpus=1, num_gpus=gpu, max_calls=0, max_retries=MAX_RETRIES, retry_exceptions=False
-        )(perform_on_gpu if gpu > 0 else perform)
+        self._remote = self._ray.remote(num_cpus=1, num_gpus=gpu, max_calls=0, max_retries=0, retry_exceptions=False)(
+            perform_on_gpu if gpu > 0 else perform
+        )
 
 
 def _set_environment() -> None:

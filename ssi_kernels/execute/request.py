@@ -19,11 +19,13 @@ from ssi_kernels.errors import ConfigError, StoreError
 from ssi_kernels.execute.folder import ResultFolder, write_json
 from ssi_kernels.store.atomic import write_bytes
 from ssi_kernels.store.index import SegmentIndex
+from ssi_kernels.store.location import Location, location
 from ssi_kernels.store.marker import fingerprint, stale
 from ssi_kernels.store.missing import Missing, missing
 from ssi_kernels.sweep import effective, expand
 
 if TYPE_CHECKING:
+    from ssi_kernels.store.claims import Shared
     from ssi_kernels.sweep import Config, Grid, Sweep
 
 
@@ -34,6 +36,7 @@ class PlacedSweep(ResultFolder):
     name: str
     sweep: Sweep
     results: Path
+    store_place: str | None = None
 
     @cached_property
     def grid(self) -> Grid:
@@ -44,9 +47,9 @@ class PlacedSweep(ResultFolder):
             raise error.within(f"sweeps.{self.name}") from None
 
     @property
-    def store(self) -> Path:
-        """The segments, shared by all sweeps of a results folder."""
-        return self.results / "store"
+    def store(self) -> Location:
+        """The segments, shared by all sweeps of a results folder, or of all configurations that name one store."""
+        return self.results / "store" if self.store_place is None else location(self.store_place)
 
     @property
     def manifest(self) -> Path:
@@ -79,9 +82,14 @@ class PlacedSweep(ResultFolder):
 
 
 def place(config: Config, results: Path | None = None) -> dict[str, PlacedSweep]:
-    """The sweeps of a configuration by name; `results` replaces the configuration's own folder."""
+    """The sweeps of a configuration by name; `results` replaces the configuration's own folder.
+
+    Raises ConfigError for a store of a kind that there is not.
+    """
     root = Path(config.results if results is None else results)
-    return {name: PlacedSweep(name, sweep, root) for name, sweep in config.sweeps.items()}
+    if config.store is not None:
+        location(config.store)
+    return {name: PlacedSweep(name, sweep, root, config.store) for name, sweep in config.sweeps.items()}
 
 
 def common_index(sweeps: dict[str, PlacedSweep]) -> SegmentIndex | None:
@@ -99,6 +107,13 @@ def count_line(placed: PlacedSweep, work: list[Missing]) -> str:
     """`sweep transition: 42 points, 3 missing`."""
     line = f"sweep {placed.name}: {len(placed.grid.points)} points, {lacking_points(placed, work)} missing"
     return line if work else f"{line}: 0 points simulated"
+
+
+def waiting_line(placed: PlacedSweep, share: Shared) -> str:
+    """Says for whom a driver waits: `sweep transition: 12 points are being computed by ...: waiting for them`."""
+    points = len({item.point.point_id for item in share.left})
+    holders = " and ".join(claim.holder for claim in share.others)
+    return f"sweep {placed.name}: {points} points are being computed by {holders}: waiting for them"
 
 
 def refresh_requests(sweeps: dict[str, PlacedSweep]) -> list[str]:

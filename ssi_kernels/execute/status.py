@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from ssi_kernels.errors import Outcome
 from ssi_kernels.execute.failures import read_failures
 from ssi_kernels.store.coverage import Coverage, Piece, cover
 from ssi_kernels.store.index import SegmentIndex
+from ssi_kernels.store.location import Location
 from ssi_kernels.store.outcomes import Fate
 from ssi_kernels.store.segments import read_segment
 
@@ -74,7 +74,7 @@ def _outcomes(placed: PlacedSweep, index: SegmentIndex) -> Counter:
     return counts
 
 
-def _by_segment(coverages: Iterable[Coverage]) -> dict[Path, list[tuple[int, Piece]]]:
+def _by_segment(coverages: Iterable[Coverage]) -> dict[Location, list[tuple[int, Piece]]]:
     uses = defaultdict(list)
     for place, coverage in enumerate(coverages):
         for piece in coverage.pieces:

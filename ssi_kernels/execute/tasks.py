@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ssi_kernels.execute.failures import Failure
+    from ssi_kernels.store.location import Location
     from ssi_kernels.sweep import Point
 
 
@@ -21,7 +21,7 @@ class Task:
     points: tuple[Point, ...]
     replicas: tuple[int, int]
     steps: tuple[int, int]
-    resume: Path | None = None
+    resume: Location | None = None
 
     @property
     def lanes(self) -> int:
@@ -32,6 +32,10 @@ class Task:
     def lane_steps(self) -> int:
         """Number of SGD steps, over all trajectories."""
         return self.lanes * (self.steps[1] - self.steps[0])
+
+    def after(self, step: int, stored: Location) -> Task:
+        """What is left once `stored` holds the states at `step`."""
+        return replace(self, steps=(step, self.steps[1]), resume=stored)
 
     def halves(self) -> tuple[Task, Task]:
         """The same work in two tasks, for a task of several points."""

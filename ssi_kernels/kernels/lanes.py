@@ -166,5 +166,5 @@ def _masked(records: np.ndarray, recorded: np.ndarray, lanes: Lanes) -> np.ndarr
     """Records, with NaN after a stop and from a divergence on."""
     gone = recorded[:, None] > np.where(np.isnan(lanes.stop), np.inf, lanes.stop)
     gone |= recorded[:, None] >= np.where(np.isnan(lanes.diverged), np.inf, lanes.diverged)
-    gone = gone.reshape(recorded.size, *(1,) * (records.ndim - 2), -1)
+    gone = gone.reshape(recorded.size, *(1,) * (records.ndim - 2), lanes.count)
     return np.where(gone, records.dtype.type(np.nan), records)

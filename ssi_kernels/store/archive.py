@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
+from typing import IO
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class Archive:
     Raises DamagedArchive where the zip's structure or a checksum is wrong, OSError where the file system refuses.
     """
 
-    def __init__(self, path: str | PathLike):
+    def __init__(self, path: str | PathLike | IO[bytes]):
         with _damage_named():
             self._zip = zipfile.ZipFile(path)
 

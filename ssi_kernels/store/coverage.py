@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+
+from ssi_kernels.store.location import Location
 
 FINISHED = int(np.iinfo(np.int64).max)
 """The reach of a replica that has stopped by rule or diverged: it is complete for every horizon."""
@@ -20,7 +21,7 @@ class Piece:
     ranges of replicas that have stopped or diverged by `to`.
     """
 
-    path: Path
+    path: Location
     row: int
     replicas: tuple[int, int]
     steps: tuple[int, int]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from ssi_kernels.errors import Outcome, Status
 from ssi_kernels.store.coverage import Coverage, Piece, cover
 from ssi_kernels.store.index import SegmentIndex
 from ssi_kernels.store.layout import Block, Layout, positions_of, rank_of
+from ssi_kernels.store.location import Location
 from ssi_kernels.store.outcomes import Fate, end_of
 from ssi_kernels.store.segments import Segment, UnreadableSegment, read_segment
 
@@ -182,12 +182,12 @@ class _Values:
 
 def _by_segment(
     covered: Iterable[tuple[int, Point, Coverage]],
-) -> dict[Path, list[tuple[int, Point, Piece]]]:
+) -> dict[Location, list[tuple[int, Point, Piece]]]:
     uses = defaultdict(list)
     for cell, point, coverage in covered:
         for piece in coverage.pieces:
             uses[piece.path].append((int(cell), point, piece))
-    return dict(sorted(uses.items()))
+    return dict(sorted(uses.items(), key=lambda use: str(use[0])))
 
 
 def _fill(target: np.ndarray, source: np.ndarray) -> None:

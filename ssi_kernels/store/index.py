@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from ssi_kernels.errors import StoreError
-from ssi_kernels.store.atomic import is_temporary, remove_stale, write_bytes
 from ssi_kernels.store.coverage import Piece
+from ssi_kernels.store.location import Location, files_by_prefix, location, put, relative_name
 from ssi_kernels.store.segments import SUFFIX, Heading, UnknownSegment, UnreadableSegment, read_heading
 
 VERSION = 1
@@ -40,8 +38,8 @@ class SegmentIndex:
     >>> index.covered(point.point_id)               # doctest: +SKIP
     """
 
-    def __init__(self, root: str | Path):
-        self.root = Path(root)
+    def __init__(self, root: str | Location):
+        self.root = location(root)
         self._entries: dict[str, _Entry] | None = None
         self._places: dict[str, list[tuple[str, int]]] | None = None
 
@@ -77,23 +75,23 @@ class SegmentIndex:
             self._places = self._by_point()
         return [self._piece(name, row) for name, row in self._places.get(point_id, ())]
 
-    def forget(self, path: Path) -> None:
-        """Takes a segment that turned out damaged as absent."""
+    def forget(self, path: Location) -> None:
+        """Takes a segment that turned out damaged, or is gone, as absent."""
         if self._entries is not None:
-            self._entries.pop(path.relative_to(self.root).as_posix(), None)
+            self._entries.pop(relative_name(path, self.root), None)
             self._places = None
+
+    def headings(self) -> dict[Location, Heading]:
+        """What every known segment holds, by its path."""
+        return {self.root / name: entry.heading for name, entry in (self._entries or {}).items()}
+
+    def size(self, path: Location) -> int:
+        """Bytes of a known segment's file."""
+        return self._entries[relative_name(path, self.root)].size
 
     def _segments_on_disk(self) -> Iterator[tuple[str, int]]:
         """Name relative to the root and size of every file that is named like a segment; clears stale writes."""
-        for folder in _listing(self.root):
-            if len(folder.name) != 2 or not _HEX.issuperset(folder.name) or not folder.is_dir():
-                continue
-            for file in _listing(folder.path):
-                if _is_segment(file.name, folder.name):
-                    with suppress(FileNotFoundError):
-                        yield f"{folder.name}/{file.name}", file.stat().st_size
-                elif is_temporary(file.name):
-                    remove_stale(Path(file.path))
+        return ((name, size) for name, size in files_by_prefix(self.root) if _is_segment(name))
 
     def _read(self, name: str, size: int, warnings: list[str]) -> _Entry | None:
         path = self.root / name
@@ -132,23 +130,13 @@ class SegmentIndex:
         segments = {name: _entry_fields(entry) for name, entry in self._entries.items()}
         content = json.dumps({"version": VERSION, "segments": segments}, separators=(",", ":"))
         with suppress(StoreError):
-            write_bytes(self.root / "index.json", content.encode())
+            put(self.root / "index.json", content.encode())
 
 
-def _listing(folder: str | Path) -> list[os.DirEntry]:
-    """The entries of a folder; none where there is no folder."""
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be read: {error.strerror or error}") from error
-
-
-def _is_segment(name: str, folder: str) -> bool:
-    digits = name.removesuffix(SUFFIX)
-    return digits != name and name.startswith(folder) and _HEX.issuperset(digits)
+def _is_segment(name: str) -> bool:
+    folder, _, file = name.partition("/")
+    digits = file.removesuffix(SUFFIX)
+    return digits != file and file.startswith(folder) and _HEX.issuperset(digits)
 
 
 def _entry_fields(entry: _Entry) -> list:

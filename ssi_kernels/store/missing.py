@@ -6,13 +6,13 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ssi_kernels.store.coverage import Piece, cover
 from ssi_kernels.store.index import SegmentIndex
+from ssi_kernels.store.location import Location
 
 if TYPE_CHECKING:
     from ssi_kernels.sweep import Point
@@ -30,7 +30,7 @@ class Missing:
     replicas: tuple[int, int]
     steps: tuple[int, int]
     reason: str
-    resume: Path | None = None
+    resume: Location | None = None
 
 
 def missing(points: Iterable[Point], index: SegmentIndex) -> list[Missing]:

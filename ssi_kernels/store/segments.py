@@ -8,8 +8,8 @@ content. xarray reads one with `xr.open_zarr(ZipStore(path, mode="r"), consolida
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ import numpy as np
 
 from ssi_kernels.errors import StoreError
 from ssi_kernels.store.archive import Archive, DamagedArchive, encode
-from ssi_kernels.store.atomic import write_bytes
+from ssi_kernels.store.location import Location, location, put
 
 FORMAT = 1
 SUFFIX = ".zarr.zip"
@@ -37,7 +37,7 @@ Range = tuple[int, int]
 class UnreadableSegment(StoreError):
     """A segment's bytes are not those that were written; `path` is where its file was, or still is."""
 
-    def __init__(self, path: Path, cause: str, is_aside: bool):
+    def __init__(self, path: Location, cause: str, is_aside: bool):
         self.path, self.cause, self.is_aside = path, cause, is_aside
         super().__init__(path, cause, is_aside)
 
@@ -98,24 +98,24 @@ class Heading:
     finished: tuple[tuple[Range, ...], ...]
 
 
-def segment_path(root: str | Path, segment_id: str) -> Path:
-    """Where a segment lies in the store folder."""
-    return Path(root) / segment_id[:2] / f"{segment_id}{SUFFIX}"
+def segment_path(root: str | Location, segment_id: str) -> Location:
+    """Where a segment lies in the store."""
+    return location(root) / segment_id[:2] / f"{segment_id}{SUFFIX}"
 
 
-def write_segment(root: str | Path, segment: Segment) -> Path:
-    """Writes one segment into the store folder `root` and returns its path.
+def write_segment(root: str | Location, segment: Segment) -> Location:
+    """Writes one segment into the store `root`, a folder or a URL, and returns its path.
 
     The file appears whole or not at all. Raises StoreError, naming path and cause, when it cannot be written.
     """
     path = segment_path(root, segment.segment_id)
     arrays = {"step": np.asarray(segment.recorded, np.int64), "replica": np.arange(*segment.replicas), **segment.arrays}
     dimensions = {name: _dimensions(name, array.ndim) for name, array in arrays.items()}
-    write_bytes(path, encode(arrays, dimensions, _attributes(segment)))
+    put(path, encode(arrays, dimensions, _attributes(segment)))
     return path
 
 
-def read_segment(path: str | Path, variables: Iterable[str] | None = None) -> Segment:
+def read_segment(path: str | Location, variables: Iterable[str] | None = None) -> Segment:
     """Reads a segment; with `variables`, only those of them that it has.
 
     A damaged file is renamed to `<name>.corrupt`, so that its content counts as missing from then on, and
@@ -134,7 +134,7 @@ def read_segment(path: str | Path, variables: Iterable[str] | None = None) -> Se
         )
 
 
-def read_heading(path: str | Path) -> Heading:
+def read_heading(path: str | Location) -> Heading:
     """What a segment holds, at the cost of opening the file. Raises as `read_segment`."""
     with _opened(path) as (_, attributes):
         return Heading(
@@ -146,24 +146,25 @@ def read_heading(path: str | Path) -> Heading:
 
 
 @contextmanager
-def _opened(path: str | Path) -> Iterator[tuple[Archive, dict]]:
+def _opened(path: str | Location) -> Iterator[tuple[Archive, dict]]:
     """The archive and its attributes; reading errors inside the block become StoreErrors that name the file."""
+    place = location(path)
     try:
-        with Archive(path) as archive:
+        with Archive(place if isinstance(place, Path) else io.BytesIO(place.read_bytes())) as archive:
             attributes = archive.attributes()
             if attributes.get("ssi_segment") != FORMAT:
                 raise UnknownSegment(f"{path}: not a segment that this version of ssi-kernels knows: left alone")
             yield archive, attributes
     except DamagedArchive as error:
-        raise UnreadableSegment(Path(path), str(error), _set_aside(Path(path))) from error
+        raise UnreadableSegment(place, str(error), _set_aside(place)) from error
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _set_aside(path: Path) -> bool:
-    """Renames a damaged file; False where the folder cannot be written."""
+def _set_aside(path: Location) -> bool:
+    """Renames a damaged file; False where the store cannot be written."""
     try:
-        os.replace(path, path.with_name(f"{path.name}.corrupt"))
+        path.replace(path.with_name(f"{path.name}.corrupt"))
     except OSError:
         return False
     return True

@@ -163,3 +163,9 @@ class ResourcesConfig(Section):
     gpu: Annotated[Number, Form("number, at least 0")] = Field(
         0, ge=0, description="GPUs for each task; a fraction shares one between tasks. 0 runs on CPUs."
     )
+    checkpoint: Annotated[Number, Form("number of seconds, above 0")] = Field(
+        120,
+        gt=0,
+        description="A task that runs longer stores what it has after every so many seconds, and after a kill goes on "
+        "from there. It changes no number.",
+    )

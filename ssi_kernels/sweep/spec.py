@@ -113,6 +113,12 @@ class Config(Section):
         {}, description="What is computed without simulating, by name: phase diagrams and risk landscapes."
     )
     results: Annotated[str, Form("folder")] = Field("results", min_length=1, description="Where results are kept.")
+    store: Annotated[str | None, Form("folder or URL")] = Field(
+        None,
+        min_length=1,
+        description="Where segments are kept, instead of `store` in the results folder: a folder, or a URL such as "
+        "s3://bucket/folder. Configurations with one store never compute a point twice.",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Config:

@@ -6,7 +6,7 @@ import pytest
 
 from ssi_kernels.errors import StoreError
 from ssi_kernels.execute.ledger import Ledger
-from ssi_kernels.execute.loop import WINDOW_PER_WORKER, WorkerLost, work_through
+from ssi_kernels.execute.loop import TRIES, WINDOW_PER_WORKER, WorkerLost, work_through
 from ssi_kernels.execute.progress import Progress
 from ssi_kernels.execute.tasks import Performed, Task
 
@@ -37,9 +37,9 @@ class FakePool:
         return Performed(stored=tuple(point.point_id for point in task.points))
 
 
-def drive(tasks, pool):
+def drive(tasks, pool, rest=lambda task: task):
     ledger = Ledger(tasks)
-    work_through(tasks, pool, ledger, Progress("s", ledger.points, 1.0, lambda _: None), lambda _: 1.0)
+    work_through(tasks, pool, ledger, Progress("s", ledger.points, 1.0, lambda _: None), lambda _: 1.0, rest)
     return ledger
 
 
@@ -60,7 +60,7 @@ def test_only_the_point_that_kills_workers_is_lost(placed):
     assert set(ledger.failures) == {culprit.point_id}
     assert "the worker died" in ledger.failures[culprit.point_id].reason
     assert len(ledger.stored) == 3
-    assert len(pool.submitted) == 1 + 4
+    assert len(pool.submitted) == TRIES + 3 + TRIES, "the pack, the others of the pack once each, the culprit"
 
 
 def test_a_store_that_cannot_be_written_ends_the_run(placed):
@@ -76,3 +76,14 @@ def test_a_point_is_stored_when_all_its_tasks_are(placed):
     ledger = Ledger(halves)
     assert ledger.settle(Performed(stored=(point.point_id,))) == (0, 0)
     assert ledger.settle(Performed(stored=(point.point_id,))) == (1, 0)
+
+
+def test_a_task_goes_on_from_where_it_stands(placed):
+    """A lost worker's task is tried again from its last checkpoint; one that is wholly stored is not tried again."""
+    tasks = [Task((point,), (0, 2), (0, 50)) for point in placed.grid.points[:2]]
+    pool = FakePool(deadly=placed.grid.points[:2])
+    halfway = {tasks[0].points[0].point_id: tasks[0].after(20, "checkpoint")}
+    ledger = drive(tasks, pool, lambda task: halfway.get(task.points[0].point_id))
+    assert ledger.stored == {tasks[1].points[0].point_id}
+    assert [task.steps for task in pool.submitted if task.points == tasks[0].points] == [(0, 50)] + [(20, 50)] * 3
+    assert sum(task.points == tasks[1].points for task in pool.submitted) == 1
