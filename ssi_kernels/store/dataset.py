@@ -57,6 +57,14 @@ class DatasetWriter:
         for name, array in values.items():
             self._group[name][block.slices] = array
 
+    def files(self, block: Block) -> list[str]:
+        """The names, relative to the dataset, of the files of a block, one for each variable."""
+        corner = [part.start // size for part, size in zip(block.slices, self.layout.block_shape, strict=True)]
+        return [
+            "/".join([name, "c", *map(str, [*corner, *(0 for _ in variable.sizes)])])
+            for name, variable in self.variables.items()
+        ]
+
     def finish(self, attributes: dict) -> None:
         """Sets the attributes of the dataset and consolidates its metadata."""
         self._group.update_attributes(attributes)

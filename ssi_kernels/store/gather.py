@@ -15,7 +15,7 @@ from ssi_kernels.store.index import SegmentIndex
 from ssi_kernels.store.layout import Block, Layout, positions_of, rank_of
 from ssi_kernels.store.location import Location
 from ssi_kernels.store.outcomes import Fate, end_of
-from ssi_kernels.store.segments import Segment, UnreadableSegment, read_segment
+from ssi_kernels.store.segments import AbsentSegment, Segment, UnreadableSegment, read_segment
 
 if TYPE_CHECKING:
     from ssi_kernels.sweep import Point
@@ -36,20 +36,37 @@ class BlockValues:
     damaged: list[str]
 
 
-def gather(block: Block, layout: Layout, index: SegmentIndex, failures: Mapping[str, str]) -> BlockValues:
+def coverages_of(block: Block, index: SegmentIndex) -> list[Coverage]:
+    """How far the stored pieces of every point of a block reach."""
+    return [cover(index.covered(point.point_id), point.replicas, point.steps) for point in block.points]
+
+
+def gather(
+    block: Block,
+    layout: Layout,
+    index: SegmentIndex,
+    failures: Mapping[str, str],
+    coverages: list[Coverage] | None = None,
+) -> BlockValues:
     """Reads every segment that a block needs, once, and derives the block's variables.
 
-    A segment found damaged is set aside and the block read again without it. Replicas that are not there up
-    to their point's horizon are NaN throughout.
+    A segment found damaged is set aside and the block read again without it; one that is gone is looked for again.
+    Replicas that are not there up to their point's horizon are NaN throughout. `coverages`: those of `coverages_of`,
+    where they are known.
     """
     damaged: list[str] = []
     while True:
-        coverages = [cover(index.covered(point.point_id), point.replicas, point.steps) for point in block.points]
         try:
-            values = _Values(block, layout, coverages, failures)
+            values = _Values(block, layout, coverages or coverages_of(block, index), failures)
         except UnreadableSegment as error:
             damaged.append(str(error))
             index.forget(error.path)
+            coverages = None
+            continue
+        except AbsentSegment as error:
+            index.forget(error.path)
+            index.refresh()
+            coverages = None
             continue
         return BlockValues(values.trajectories(), values.recovery(), values.provenance, damaged)
 

@@ -29,11 +29,12 @@ def fingerprint(grid: Grid, lacking: Sequence[Missing], failures: Mapping[str, s
     return digest([LAYOUT_VERSION, grid.fingerprint, absent, failed])
 
 
-def write_marker(out_dir: Path, fingerprint: str, datasets: Iterable[str]) -> None:
-    """Notes the fingerprint and the size of every file of the datasets."""
+def write_marker(out_dir: Path, fingerprint: str, datasets: Iterable[str], blocks: Mapping | None = None) -> None:
+    """Notes the fingerprint, the size of every file of the datasets, and what each of their blocks holds."""
     paths = sorted(path for name in datasets for path in _own_files(out_dir / name))
     files = {path.relative_to(out_dir).as_posix(): path.stat().st_size for path in paths}
-    write_bytes(out_dir / MARKER, json.dumps({"fingerprint": fingerprint, "files": files}, indent=1).encode())
+    content = {"fingerprint": fingerprint, "files": files, "blocks": blocks or {}}
+    write_bytes(out_dir / MARKER, json.dumps(content, indent=1).encode())
 
 
 def stale(out_dir: str | Path, expected: str) -> str | None:
@@ -52,10 +53,11 @@ def stale(out_dir: str | Path, expected: str) -> str | None:
 
 
 def read_marker(out_dir: str | Path) -> dict | None:
-    """`consolidated.json`: {fingerprint, files: {name: size}}; None where it is absent or not whole."""
+    """`consolidated.json`: {fingerprint, files: {name: size}, blocks}; None where it is absent or not whole."""
     try:
         marker = json.loads((Path(out_dir) / MARKER).read_bytes())
-        return {"fingerprint": str(marker["fingerprint"]), "files": dict(marker["files"])}
+        parts = {"files": dict(marker["files"]), "blocks": dict(marker.get("blocks", {}))}
+        return {"fingerprint": str(marker["fingerprint"]), **parts}
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

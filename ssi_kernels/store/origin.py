@@ -17,7 +17,7 @@ class Origins:
 
     def __init__(self) -> None:
         self._values: dict[str, set[str]] = defaultdict(set)
-        self._finished: list[str] = []
+        self._finished: set[str] = set()
         self._seconds = 0.0
 
     def add(self, provenances: Iterable[Mapping]) -> None:
@@ -25,10 +25,29 @@ class Origins:
         for provenance in provenances:
             measured = provenance.get("measured", {})
             self._seconds += measured.get("seconds", 0.0)
-            self._finished += [measured["finished_at"]] if "finished_at" in measured else []
+            self._note_time(measured.get("finished_at"))
             for name, value in provenance.items():
                 if isinstance(value, str):
                     self._values[name].add(value)
+
+    def note(self) -> dict:
+        """What was collected, as JSON: `add_note` of another collection takes it."""
+        values = {name: sorted(found) for name, found in sorted(self._values.items())}
+        return {"values": values, "finished": sorted(self._finished), "seconds": self._seconds}
+
+    def add_note(self, note: Mapping) -> None:
+        """Takes what another collection noted."""
+        for name, values in note["values"].items():
+            self._values[name].update(values)
+        for moment in note["finished"]:
+            self._note_time(moment)
+        self._seconds += note["seconds"]
+
+    def _note_time(self, moment: str | None) -> None:
+        """Keeps the first and the last."""
+        if moment is not None:
+            known = {*self._finished, moment}
+            self._finished = {min(known), max(known)}
 
     def attributes(self) -> dict[str, str]:
         """One text for each key: the value that all segments share, or the distinct ones joined by "; ".

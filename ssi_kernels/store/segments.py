@@ -46,6 +46,17 @@ class UnreadableSegment(StoreError):
         return f"{self.path}: damaged segment ({self.cause}): {what}: run again to compute it anew"
 
 
+class AbsentSegment(StoreError):
+    """There is no file at `path`: it was removed, or put together with others, since somebody looked."""
+
+    def __init__(self, path: Location):
+        self.path = path
+        super().__init__(path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: is gone: run again"
+
+
 class UnknownSegment(StoreError):
     """A file in a segment's place that this version of the package did not write."""
 
@@ -157,6 +168,8 @@ def _opened(path: str | Location) -> Iterator[tuple[Archive, dict]]:
             yield archive, attributes
     except DamagedArchive as error:
         raise UnreadableSegment(place, str(error), _set_aside(place)) from error
+    except FileNotFoundError as error:
+        raise AbsentSegment(place) from error
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from error
 

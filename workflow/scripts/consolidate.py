@@ -10,7 +10,10 @@ def main(snakemake) -> None:
         built = consolidate(placed.sweep, placed.grid, placed.store, placed.folder)
         if built.missing:
             raise StoreError(f"sweep {placed.name}: {built.missing} points were lost from the store: run again")
-        console.say(f"sweep {placed.name}: {built.complete} points in {built.trajectories} and {built.recovery.name}")
+        kept = f", {built.reused} of {built.blocks} groups as they were" if built.reused else ""
+        console.say(
+            f"sweep {placed.name}: {built.complete} points in {built.trajectories} and {built.recovery.name}{kept}"
+        )
 
 
 main(snakemake)  # noqa: F821

@@ -68,7 +68,7 @@ def test_a_full_disk_is_named_and_leaves_the_earlier_datasets(tmp_path, monkeypa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("ssi_kernels.store.dataset.DatasetWriter.write", refuse)
-    sweep, grid = make_sweep()
+    sweep, grid = make_sweep(sgd={"replicas": 2})
     with pytest.raises(StoreError, match="x: cannot be written: No space left on device: free some space"):
         consolidate(sweep, grid, tmp_path / "store", tmp_path / "x")
     xr.testing.assert_identical(xr.open_zarr(tmp_path / "x" / "trajectories.zarr").load(), before)
