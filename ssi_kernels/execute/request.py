@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from ssi_kernels.errors import ConfigError, StoreError
+from ssi_kernels.execute.clock import bring_to_present
 from ssi_kernels.execute.folder import ResultFolder, write_json
 from ssi_kernels.store.atomic import write_bytes
 from ssi_kernels.store.index import SegmentIndex
@@ -120,6 +121,7 @@ def refresh_requests(sweeps: dict[str, PlacedSweep]) -> list[str]:
     """Rewrite the request of every sweep that needs a run; returns one line for each sweep."""
     index, lines = common_index(sweeps), []
     for placed in sweeps.values():
+        bring_to_present([placed.folder, placed.tables, placed.figures])
         work = placed.missing(index)
         if work or not placed.request.exists() or not placed.is_consolidated():
             write_json(placed.request, {"missing": lacking_points(placed, work)})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssi_kernels.errors import ConfigError
+from ssi_kernels.execute.clock import bring_to_present
 from ssi_kernels.execute.folder import ResultFolder, write_json
 from ssi_kernels.store.marker import stale
 from ssi_kernels.sweep import entry_fingerprint
@@ -54,6 +55,7 @@ def refresh_theory_requests(entries: Mapping[str, PlacedEntry]) -> list[str]:
     """Rewrite the request of every entry that must be computed; returns one line for each entry."""
     lines = []
     for placed in entries.values():
+        bring_to_present([placed.folder, placed.tables, placed.figures])
         reason = placed.lacking()
         if reason or not placed.request.exists():
             write_json(placed.request, {"reason": reason or "never asked for"})
