@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from numbers import Real
 
 from ssi_kernels.errors import ConfigError
@@ -10,6 +11,7 @@ from ssi_kernels.errors import ConfigError
 DIGITS = 12
 
 
+@lru_cache(maxsize=2**16)  # a grid repeats the values of its axes very often
 def canonical_number(x: float) -> int | float:
     """`x` at 12 significant digits; integral values become integers, so that 1 and 1.0 are one value."""
     rounded = float(f"{float(x):.{DIGITS}g}")
@@ -43,6 +45,8 @@ def whole(key: str, value: object, least: int) -> int:
 
 def _real(value: object) -> Real:
     """A real number, also out of an array without dimensions. Raises TypeError for anything else, booleans included."""
+    if type(value) in (int, float):
+        return value
     number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{type(value).__name__} is not a real number")

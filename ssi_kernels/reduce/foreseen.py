@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssi_kernels.reduce.subset import spread_out
 from ssi_kernels.reduce.theory_points import told
-from ssi_kernels.sweep.identity import digest
 
 if TYPE_CHECKING:
     from ssi_kernels.sweep import Grid, Point
 
 MOST = 8
-"""How many models at a dimension are looked at: each takes a fraction of a second."""
+"""How many models at a dimension are all looked at; each takes up to a second."""
 
 NOISE = "noise-dominated"
 
@@ -36,18 +37,27 @@ class Warned:
 def foreseen(grid: Grid) -> list[Warned]:
     """The points whose student cannot learn (`learnability`), or whose learning rate is above the noise bound.
 
-    Points of one model, dimension and start are judged together. Where a sweep has more than MOST of these, evenly
-    spread ones are judged.
+    Points of one model, dimension and start are judged together. Where a sweep has more than MOST of these, such as a
+    map over omega and a, one in the middle of each (d, length, student, encoding, family of targets) is judged, the
+    first MOST of them.
     """
-    groups: dict[str, list[Point]] = {}
-    for point in grid.points:
-        groups.setdefault(_judged_together(point), []).append(point)
-    chosen = spread_out(list(groups.values()), MOST)
+    chosen = _groups(grid.points, lambda point: point.model, MOST)
+    if chosen is None:
+        alike = _groups(grid.points, lambda point: id(point.pattern))
+        chosen = spread_out([points[len(points) // 2 :][:1] for points in alike], MOST)
     return [warned for points in chosen for warned in _warnings(points)]
 
 
-def _judged_together(point: Point) -> str:
-    return digest([point.length, point.d, point.model.canonical(point.length), point.start.canonical()])
+def _groups(
+    points: Iterable[Point], model: Callable[[Point], Hashable], most: float = math.inf
+) -> list[list[Point]] | None:
+    """Points that one judgement is true of, in their order; None as soon as there are more than `most` groups."""
+    groups: dict[tuple, list[Point]] = {}
+    for point in points:
+        groups.setdefault((point.length, point.d, model(point), point.start), []).append(point)
+        if len(groups) > most:
+            return None
+    return list(groups.values())
 
 
 def _warnings(points: list[Point]) -> list[Warned]:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ssi_kernels.provenance import package_version
 from ssi_kernels.reduce.prediction import SweepModels, attempted
+from ssi_kernels.sweep.identity import digest
+from ssi_kernels.sweep.remembered import remembered
 
 if TYPE_CHECKING:
     from ssi_kernels.sweep import Point
@@ -48,8 +51,21 @@ def _row(coords: dict, models: SweepModels, found: dict[tuple, dict]) -> dict:
     return found[key]
 
 
+_VERSION = 1
+"""Raised whenever theory says something else."""
+
+
 def told(point: Point) -> dict:
-    """The verdict with `why` and `remedy`, the `noise_bound` (NaN where there is none), and a `reason` for lacks."""
+    """The verdict with `why` and `remedy`, the `noise_bound` (NaN where there is none), and a `reason` for lacks.
+
+    Kept from one time to the next in the user's cache folder, unless something failed.
+    """
+    model, start = point.model.canonical(point.length), point.start.canonical()
+    key = digest([_VERSION, package_version(), model, point.length, point.d, start, max(point.thresholds)])
+    return remembered("verdicts", key, lambda: _told(point), lambda found: not found["reason"])
+
+
+def _told(point: Point) -> dict:
     verdict, failure = attempted(lambda: _learnability(point))
     bound, other = attempted(lambda: _noise_bound(point))
     reasons = dict.fromkeys(filter(None, (failure, other)))

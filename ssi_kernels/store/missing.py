@@ -50,6 +50,9 @@ def _missing_of(twins: list[Point], pieces: list[Piece]) -> Iterator[Missing]:
     twins = [point for point in twins if not any(_holds_all(piece, point) for piece in pieces)]
     if not twins:
         return
+    if not pieces and len(twins) == 1:  # the usual case of a new sweep, answered without building a coverage
+        yield _work(twins[0], (0, twins[0].replicas), None, pieces)
+        return
     horizon = np.zeros(max(point.replicas for point in twins), np.int64)
     for point in twins:
         np.maximum(horizon[: point.replicas], point.steps, out=horizon[: point.replicas])

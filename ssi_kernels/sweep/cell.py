@@ -14,6 +14,7 @@ from ssi_kernels.model.starts import Start
 from ssi_kernels.sweep import thresholds
 from ssi_kernels.sweep.agreement import PIECES
 from ssi_kernels.sweep.fields import Section
+from ssi_kernels.sweep.point import without_parameters
 from ssi_kernels.sweep.rules import resolve_rate, resolve_steps
 from ssi_kernels.sweep.spec import Sweep
 
@@ -31,9 +32,13 @@ class CellKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """What all points of one `CellKey` share; `learning_rate` is None where it is an axis."""
+    """What all points of one `CellKey` share; `learning_rate` is None where it is an axis.
+
+    `pattern` is the model without its parameters.
+    """
 
     model: Model
+    pattern: Model
     start: Start
     kernel: str
     learning_rate: float | None
@@ -63,7 +68,7 @@ def resolve_cell(sweep: Sweep, key: CellKey) -> Cell:
         steps = resolve_steps(sweep.sgd.steps, *where)
     with located("recovery.threshold"):
         values = thresholds.resolve(sweep.recovery.threshold, d, length).values()
-    return Cell(model, start, kernel, rate, steps, tuple(sorted(values)))
+    return Cell(model, without_parameters(model), start, kernel, rate, steps, tuple(sorted(values)))
 
 
 def _rate(sweep: Sweep, model: Model, start: Start, where: tuple) -> float | None:

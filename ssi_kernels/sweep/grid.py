@@ -108,6 +108,7 @@ def _point(coords: dict, cell: Cell, common: dict) -> Point:
     return Point(
         coords=coords,
         model=_with_parameters(cell.model, coords),
+        pattern=cell.pattern,
         start=cell.start,
         kernel=cell.kernel,
         d=coords["d"],
@@ -122,4 +123,5 @@ def _point(coords: dict, cell: Cell, common: dict) -> Point:
 def _with_parameters(model: Model, coords: dict) -> Model:
     if "omega" not in coords:
         return model
-    return replace(model, target=replace(model.target, omega=coords["omega"], a=coords["a"]))
+    target = replace(model.target, omega=coords["omega"], a=coords["a"])
+    return Model(target, model.student, model.encoding, model.loss)

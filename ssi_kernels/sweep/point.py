@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ssi_kernels.model import Model
@@ -18,7 +18,8 @@ class Point:
 
     `coords` maps axes to values: `d` and `length`, then `sie`, `omega`, `a`, `learning_rate`, and the names under
     `target`, `student`, `encoding`, where they are axes. `thresholds` are numbers in increasing order. `steps` (the
-    horizon) and `replicas` are not part of the identity.
+    horizon) and `replicas` are not part of the identity. `pattern` is the model without its parameters, which points of
+    a grid share; it is made from `model` where it is not given.
     """
 
     coords: dict[str, int | float | str]
@@ -36,6 +37,7 @@ class Point:
     stop: str
     steps: int
     replicas: int
+    pattern: Model | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.point_id)
@@ -56,7 +58,7 @@ class Point:
 
     def _common(self) -> identity.Common:
         return identity.Common(
-            model=replace(self.model, target=self.model.target.static()),
+            model=self.pattern or without_parameters(self.model),
             start=self.start,
             d=self.d,
             length=self.length,
@@ -72,3 +74,8 @@ class Point:
     def _varying(self) -> dict[str, int | float]:
         numbers = {**self.model.target.parameters(), "learning_rate": self.learning_rate}
         return {key: canonical_number(value) for key, value in numbers.items()}
+
+
+def without_parameters(model: Model) -> Model:
+    """The model with its target's parameters (omega, a) taken out: what points of one shape have in common."""
+    return replace(model, target=model.target.static())
