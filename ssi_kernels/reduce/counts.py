@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from ssi_kernels.reduce.runs import OUTCOMES
@@ -41,3 +43,57 @@ def series(runs: pd.DataFrame, keys: Iterable[str]) -> Iterator[tuple[dict, pd.D
         return
     for values, group in runs.groupby(keys, sort=True, observed=True):
         yield dict(zip(keys, values, strict=True)), group
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows of a table that agree in some columns: what `series` yields, at the price of one sort for all of them.
+
+    `values`: the columns, one row a group, in sorted order. `order`: the rows of the table, group after group, those of
+    group i from `starts[i]` to `starts[i + 1]`, in their order in the table.
+    """
+
+    values: pd.DataFrame
+    order: np.ndarray
+    starts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def rows(self, group: int) -> np.ndarray:
+        """Places in the table of the rows of a group."""
+        return self.order[self.starts[group] : self.starts[group + 1]]
+
+    def counts(self, words: pd.Series) -> pd.DataFrame:
+        """How many rows of every group have each category of a column: one column a category."""
+        names = list(words.cat.categories)
+        number = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        codes = words.cat.codes.to_numpy()[self.order].astype(np.int64)
+        found = np.bincount(number * len(names) + codes, minlength=len(self) * len(names))
+        return pd.DataFrame(found.reshape(len(self), len(names)), columns=names)
+
+    def total(self, flags: np.ndarray) -> np.ndarray:
+        """In how many rows of every group a flag is set."""
+        return np.add.reduceat(flags[self.order].astype(np.int64), self.starts[:-1]) if len(self) else np.zeros(0, int)
+
+
+def grouped(table: pd.DataFrame, keys: Sequence[str]) -> Groups:
+    """The groups of `series`, all at once."""
+    if not len(table) or not keys:
+        one = [0, len(table)] if len(table) else [0]
+        return Groups(
+            table.iloc[: len(one) - 1][list(keys)].reset_index(drop=True), np.arange(len(table)), np.array(one)
+        )
+    number = table.groupby(list(keys), sort=True, observed=True).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+    values = table.iloc[order[starts]][list(keys)].reset_index(drop=True)
+    return Groups(values, order, np.append(starts, len(table)))
+
+
+def group_outcomes(runs: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+    """`outcome_counts` and `at_step_0` of every group."""
+    counts = groups.counts(runs["outcome"])
+    counts.insert(0, "runs", counts[["recovered", "censored", "diverged"]].sum(axis=1))
+    started = (runs["outcome"] == "recovered").to_numpy() & (runs["time"] == 0).to_numpy()
+    return counts.assign(at_step_0=groups.total(started))

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ssi_kernels.reduce.binomial import crossing, fraction
-from ssi_kernels.reduce.counts import series
-from ssi_kernels.reduce.runs import ENDS
+from ssi_kernels.reduce.counts import grouped, series
 
 KINDS = ("semantic", "positional", "elsewhere", "undecided")
 _DECIDED = KINDS[:3]
@@ -49,8 +48,11 @@ def phase_table(ends: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
         ends: from `end_runs`.
         axes: the grid axes, among them `omega`.
     """
-    rows = [values | _fractions(group) for values, group in series(ends, axes)]
-    return pd.DataFrame(rows, columns=[*axes, *VALUES])
+    groups = grouped(ends, axes)
+    counts = groups.counts(ends["end"])
+    counts["runs"] = counts[list(KINDS)].sum(axis=1)
+    fractions = pd.DataFrame([_fractions(row) for row in counts.to_dict("records")])
+    return pd.concat([groups.values, counts, fractions], axis=1).reindex(columns=[*axes, *VALUES])
 
 
 def transition_table(phase: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
@@ -70,12 +72,12 @@ def transition_table(phase: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, *TRANSITION_VALUES])
 
 
-def _fractions(ends: pd.DataFrame) -> dict:
-    found = ends["end"].value_counts()
-    row = {word: int(found.get(word, 0)) for word in ENDS}
-    row["runs"] = sum(row[kind] for kind in KINDS)
+def _fractions(counts: dict) -> dict:
+    """The fraction of every kind of end, with its interval."""
+    row = {}
     for kind in KINDS:
-        row[f"{kind}_fraction"], row[f"{kind}_low"], row[f"{kind}_high"] = fraction(row[kind], row["runs"])
+        found = fraction(counts[kind], counts["runs"])
+        row |= dict(zip((f"{kind}_fraction", f"{kind}_low", f"{kind}_high"), found, strict=True))
     return row
 
 

@@ -37,8 +37,8 @@ def with_predicted_slopes(scaling: pd.DataFrame, models: SweepModels) -> pd.Data
     keys = [column for column in scaling.columns if column in models.axes]
     dimensions = sorted({point.d for point in models.points.values()})
     rows = []
-    for _, row in scaling.iterrows():
-        coords, threshold = row[keys].to_dict(), row["threshold"]
+    for row in scaling[[*keys, "threshold"]].to_dict("records"):
+        coords, threshold = {key: row[key] for key in keys}, row["threshold"]
         found, reason = attempted(lambda c=coords, t=threshold: _predicted(models, c, dimensions, t))
         rows.append(found or (np.nan, reason))
     place = scaling.columns.get_loc("reason")

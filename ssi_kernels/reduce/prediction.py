@@ -64,6 +64,10 @@ class SweepModels:
     def _keys(self) -> dict[tuple, str]:
         return {place: _named(point.model, point.length) for place, point in self.points.items()}
 
+    @cached_property
+    def _models(self) -> int:
+        return len(set(self._keys.values()))
+
     def model_key(self, coords: Mapping[str, object]) -> str:
         """Names the model at these coordinates: two spellings of one model have one key. Raises as `at`."""
         self.at(coords)
@@ -73,8 +77,8 @@ class SweepModels:
         """As `at`, only for models that are evaluated. Raises ConfigError for others."""
         point = self.at(coords)
         if self.model_key(coords) not in self.evaluated:
-            count = len(set(self._keys.values()))
-            raise ConfigError("model", "(this one)", f"is not among the {len(self.evaluated)} of {count} evaluated")
+            some = f"{len(self.evaluated)} of {self._models}"
+            raise ConfigError("model", "(this one)", f"is not among the {some} evaluated")
         return point
 
     def at(self, coords: Mapping[str, object]) -> Point:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ssi_kernels.reduce.counts import at_step_0, outcome_counts, series, timed
+from ssi_kernels.reduce.counts import group_outcomes, grouped
 from ssi_kernels.reduce.lognormal import student_quantile
 from ssi_kernels.reduce.survival import median_time
 
@@ -27,6 +27,8 @@ VALUES = (
     "mean_high",
     "reason",
 )
+_SUMMARY = VALUES[VALUES.index("median") : -1]
+_COUNTED = ("recovered", "censored", "diverged")
 
 
 def recovery_table(runs: pd.DataFrame, axes: Sequence[str], facts: pd.DataFrame) -> pd.DataFrame:
@@ -42,27 +44,22 @@ def recovery_table(runs: pd.DataFrame, axes: Sequence[str], facts: pd.DataFrame)
         facts: from `point_facts`; its columns follow the threshold.
     """
     keys = [*axes, "threshold"]
-    rows = [values | _summary(group) for values, group in series(runs, keys)]
-    table = pd.DataFrame(rows, columns=[*keys, *VALUES]).merge(facts, on=axes, how="left", validate="many_to_one")
+    groups = grouped(runs, keys)
+    counts = group_outcomes(runs, groups)
+    observed, time = (runs["outcome"] == "recovered").to_numpy(), runs["time"].to_numpy(dtype=float)
+    kept = observed | (runs["outcome"] == "censored").to_numpy()
+    rows = [_summary(time, observed, rows[kept[rows]]) for rows in map(groups.rows, range(len(groups)))]
+    table = pd.concat([groups.values, counts, pd.DataFrame(rows, columns=_SUMMARY)], axis=1)
+    table["reason"] = [_reason(row, row["median"]) for row in table[[*_COUNTED, "median"]].to_dict("records")]
+    table = table[[*keys, *VALUES]].merge(facts, on=axes, how="left", validate="many_to_one")
     return table[[*keys, *facts.columns.difference(axes, sort=False), *VALUES]]
 
 
-def _summary(runs: pd.DataFrame) -> dict:
-    kept, counts = timed(runs), outcome_counts(runs)
-    observed = (kept["outcome"] == "recovered").to_numpy()
-    median, low, high = median_time(kept["time"].to_numpy(), observed)
-    mean, reach = _mean(kept["time"].to_numpy()) if observed.all() else (np.nan, np.nan)
-    return {
-        **counts,
-        "at_step_0": at_step_0(runs),
-        "median": median,
-        "median_low": low,
-        "median_high": high,
-        "mean": mean,
-        "mean_low": mean - reach,
-        "mean_high": mean + reach,
-        "reason": _reason(counts, median),
-    }
+def _summary(time: np.ndarray, observed: np.ndarray, rows: np.ndarray) -> tuple[float, ...]:
+    """Median and mean, each with its interval, of the timed runs of a point, which are those in `rows`."""
+    times, seen = time[rows], observed[rows]
+    mean, reach = _mean(times) if seen.all() else (np.nan, np.nan)
+    return *median_time(times, seen), mean, mean - reach, mean + reach
 
 
 def _mean(times: np.ndarray) -> tuple[float, float]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from ssi_kernels.reduce.counts import after_start, at_step_0, outcome_counts, series
+from ssi_kernels.reduce.counts import group_outcomes, grouped
 from ssi_kernels.reduce.lognormal import LognormalFit, fit_lognormal_spreads, spread_designs
 
 VALUES = (
@@ -46,22 +47,45 @@ def scaling_table(runs: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """
     keys = [axis for axis in axes if axis != "d"]
     keys.append("threshold")
-    rows = [values | _fitted(group) for values, group in series(runs, keys)]
-    return pd.DataFrame(rows, columns=[*keys, *VALUES])
+    groups = grouped(runs, keys)
+    series, counts = _Series.of(runs), group_outcomes(runs, groups)
+    fits = pd.DataFrame([_fitted(series.at(groups.rows(i))) for i in range(len(groups))])
+    return pd.concat([groups.values, counts, fits], axis=1).reindex(columns=[*keys, *VALUES])
 
 
-def _fitted(runs: pd.DataFrame) -> dict:
-    kept = after_start(runs)
-    observed = (kept["outcome"] == "recovered").to_numpy()
-    log_d = np.log(kept["d"].to_numpy(dtype=float))
-    dimensions = len(np.unique(log_d[observed]))
-    row = {**outcome_counts(runs), "at_step_0": at_step_0(runs), "dimensions": dimensions}
+@dataclass(frozen=True)
+class _Series:
+    """Some runs: dimension, time in steps, and whether they recovered (True) or were censored, after step 0.
+
+    `kept` tells which of the runs have a time whose logarithm exists.
+    """
+
+    d: np.ndarray
+    time: np.ndarray
+    observed: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def of(cls, runs: pd.DataFrame) -> _Series:
+        time, observed = runs["time"].to_numpy(dtype=float), (runs["outcome"] == "recovered").to_numpy()
+        kept = (observed | (runs["outcome"] == "censored").to_numpy()) & (time > 0)
+        return cls(runs["d"].to_numpy(dtype=float), time, observed, kept)
+
+    def at(self, rows: np.ndarray) -> _Series:
+        """Those in some rows."""
+        return _Series(self.d[rows], self.time[rows], self.observed[rows], self.kept[rows])
+
+
+def _fitted(runs: _Series) -> dict:
+    observed = runs.observed[runs.kept]
+    dimensions = len(np.unique(runs.d[runs.kept][observed]))
     if dimensions < 2:
-        return row | {"reason": _too_few(runs, dimensions)}
-    fit = fit_log_times(np.log(kept["time"].to_numpy()), observed, log_d)
+        return {"dimensions": dimensions, "reason": _too_few(runs, dimensions)}
+    log_d = np.log(runs.d[runs.kept])
+    fit = fit_log_times(np.log(runs.time[runs.kept]), observed, log_d)
     if fit is None:
-        return row | {"reason": "undefined: the likelihood has no finite maximum"}
-    return row | _line(fit, log_d.mean())
+        return {"dimensions": dimensions, "reason": "undefined: the likelihood has no finite maximum"}
+    return {"dimensions": dimensions, **_line(fit, log_d.mean())}
 
 
 def fit_log_times(log_time: np.ndarray, observed: np.ndarray, log_d: np.ndarray) -> LognormalFit | None:
@@ -95,9 +119,9 @@ def _line(fit: LognormalFit, center: float) -> dict:
     }
 
 
-def _too_few(runs: pd.DataFrame, dimensions: int) -> str:
+def _too_few(runs: _Series, dimensions: int) -> str:
     """Why there is no exponent."""
-    if runs["d"].nunique() < 2:
+    if len(np.unique(runs.d)) < 2:
         return "undefined: one value of d"
     if dimensions:
         return "undefined: one value of d has runs that recovered after step 0"

@@ -31,9 +31,9 @@ def theory_point_table(facts: pd.DataFrame, models: SweepModels) -> pd.DataFrame
     """
     found: dict[tuple, dict] = {}
     rows = []
-    for _, fact in facts[[*models.axes, "learning_rate"]].iterrows():
+    for fact in facts[[*models.axes, "learning_rate"]].to_dict("records"):
         coords = {axis: fact[axis] for axis in models.axes}
-        rows.append({**coords, "learning_rate": fact["learning_rate"], **_row(coords, models, found)})
+        rows.append({**fact, **_row(coords, models, found)})
     table = pd.DataFrame(rows, columns=list(dict.fromkeys([*models.axes, *VALUES])))
     table[list(_TEXT)] = table[list(_TEXT)].fillna("")
     above = table["learning_rate"].astype(float) > table["noise_bound"].astype(float)

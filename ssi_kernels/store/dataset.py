@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ _NAN = float("nan")
 class Variable:
     """A variable over the grid axes and then `dims`, whose missing chunks read as `fill`.
 
-    `sharded`: one chunk a point, one shard a block; otherwise one chunk a block.
+    `sharded`: one chunk a point, or a few small ones, and one shard a block; otherwise one chunk a block.
     """
 
     dims: tuple[str, ...]
@@ -77,13 +78,14 @@ class DatasetWriter:
 
     def _by_blocks(self, name: str, variable: Variable) -> None:
         block = (*self.layout.block_shape, *variable.sizes)
-        point = (*(1 for _ in self.layout.shape), *variable.sizes)
+        point_bytes = math.prod(variable.sizes) * np.dtype(variable.dtype).itemsize
+        chunk = (*self.layout.chunk_shape(point_bytes), *variable.sizes)
         self._group.create_array(
             name,
             shape=(*self.layout.shape, *variable.sizes),
             dtype=variable.dtype,
             fill_value=variable.fill,
-            chunks=point if variable.sharded else block,
+            chunks=chunk if variable.sharded else block,
             shards=block if variable.sharded else None,
             dimension_names=(*self.layout.axes, *variable.dims),
             attributes=VARIABLES[name],

@@ -23,6 +23,9 @@ LABEL_AXES = ("target", "student", "encoding")
 BLOCK_BYTES = 2**28
 """The most that one variable of one block may take in memory, as long as a block has more than one point."""
 
+CHUNK_BYTES = 2**16
+"""Points of less than that share a chunk."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -83,6 +86,21 @@ class Layout:
         while math.prod(shape) > 1 and math.prod(shape) * per_point > BLOCK_BYTES:
             longest = shape.index(max(shape))
             shape[longest] = -(-shape[longest] // 2)
+        return tuple(shape)
+
+    def chunk_shape(self, point_bytes: int) -> tuple[int, ...]:
+        """How many values of each grid axis one chunk holds: one point, or neighbours up to `CHUNK_BYTES` together.
+
+        It divides `block_shape`. A chunk costs about half a millisecond, whatever it holds.
+        """
+        shape = [1] * len(self.block_shape)
+        for axis in reversed(range(len(shape))):
+            most = CHUNK_BYTES // (point_bytes * math.prod(shape))
+            shape[axis] = max(
+                n for n in range(1, self.block_shape[axis] + 1) if n <= max(1, most) and not self.block_shape[axis] % n
+            )
+            if shape[axis] < self.block_shape[axis]:
+                break
         return tuple(shape)
 
     def blocks(self) -> Iterator[Block]:

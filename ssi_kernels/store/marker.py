@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ssi_kernels.sweep import Grid
 
 MARKER = "consolidated.json"
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Raised whenever the same points would be laid out in another way; older datasets are then rebuilt."""
 
 
@@ -60,6 +60,13 @@ def read_marker(out_dir: str | Path) -> dict | None:
         return {"fingerprint": str(marker["fingerprint"]), **parts}
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def forget_blocks(out_dir: str | Path) -> None:
+    """Has every block made anew the next time that the datasets in `out_dir` are built; until then they stay."""
+    marker = read_marker(out_dir)
+    if marker is not None and marker["blocks"]:
+        write_bytes(Path(out_dir) / MARKER, json.dumps({**marker, "blocks": {}}, indent=1).encode())
 
 
 def changed_files(out_dir: str | Path) -> list[str]:
