@@ -33,7 +33,7 @@ from ssi_kernels.execute.worker import perform, perform_on_gpu
 from ssi_kernels.store.claims import claimed
 
 if TYPE_CHECKING:
-    from ssi_kernels.store import Missing
+    from ssi_kernels.store import Missing, SegmentIndex
 
 WAIT = 2.0
 """Seconds after which a driver looks again at what others have claimed."""
@@ -122,13 +122,13 @@ def _simulate(placed: PlacedSweep, work: Sequence[Missing], cores: int, console:
 
 def _perform_all(placed: PlacedSweep, work: Sequence[Missing], pool: RayPool, console: Console) -> Ledger:
     """Work through the packed tasks; what failed is on record even when the run is cut short."""
-    tasks = pack(work, pool.workers, speed=pool.speed, fill=pool.fill)
+    index = placed.index()
+    tasks = pack(_still_missing(placed, work, index), pool.workers, speed=pool.speed, fill=pool.fill)
     ledger = Ledger(tasks)
     progress = Progress(placed.name, ledger.points, sum(map(seconds_of, tasks)), console.live)
     console.say(f"sweep {placed.name}: {len(tasks)} tasks on {pool.workers} workers of {pool.where}")
     record = failed.read_failures(placed.folder)
     try:
-        index = placed.index()
         work_through(tasks, pool, ledger, progress, seconds_of, rest=lambda task: rest_of(task, index))
         record.clear()
     finally:
@@ -137,6 +137,12 @@ def _perform_all(placed: PlacedSweep, work: Sequence[Missing], pool: RayPool, co
         failed.write_failures(placed.folder, record | ledger.failures)
     progress.finish()
     return ledger
+
+
+def _still_missing(placed: PlacedSweep, work: Sequence[Missing], index: SegmentIndex) -> list[Missing]:
+    """What of the claimed work is missing now: workers of a driver that was killed may store a task after its end."""
+    claimed_points = {item.point.point_id for item in work}
+    return [item for item in placed.missing(index) if item.point.point_id in claimed_points]
 
 
 def _tell(placed: PlacedSweep, ledger: Ledger, console: Console) -> None:

@@ -45,7 +45,8 @@ class LognormalFit:
         """Estimate of contrast . beta and its 95 % interval."""
         contrast = np.asarray(contrast, dtype=float)
         middle = float(contrast @ self.beta)
-        reach = float(student_quantile(self.degrees) * np.sqrt(contrast @ self.covariance @ contrast))
+        variance = np.maximum(contrast @ self.covariance @ contrast, 0.0)  # rounding may leave it below 0; NaN stays
+        reach = float(student_quantile(self.degrees) * np.sqrt(variance))
         return middle, middle - reach, middle + reach
 
 

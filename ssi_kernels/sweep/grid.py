@@ -101,7 +101,15 @@ def _common(sweep: Sweep) -> dict:
         "decided": sweep.recovery.decided,
         "stop": sweep.sgd.stop,
         "replicas": sweep.sgd.replicas,
+        "shared": _shared(sweep),
     }
+
+
+def _shared(sweep: Sweep) -> tuple[str, ...]:
+    """What the streams of a sweep with common random numbers do not depend on; a rate by a rule follows the axes."""
+    axes = sweep.sgd.common_random_numbers
+    implied = () if not axes or sweep.grid.learning_rate is not None else ("learning_rate",)
+    return tuple(sorted({*axes, *implied}))
 
 
 def _point(coords: dict, cell: Cell, common: dict) -> Point:

@@ -4,6 +4,9 @@
 schedules, see the same numbers. `point_id` covers also how it is computed and recorded; it is the address in the
 store. The horizon and the number of replicas are in neither, so that both can grow.
 
+Where a sweep asks for common random numbers along some axes, the streams depend on everything but the values on these
+axes, the start, and a learning rate that follows from the others; the address still does on all of it.
+
 A grid has many points that differ only in their parameters (omega, a) and learning rate. So an id is the digest of
 two parts: the digest of everything else, computed once for all those points, and these few numbers.
 """
@@ -23,11 +26,17 @@ from ssi_kernels.schedule import Schedule
 SEMANTICS_VERSION = 2
 """Raised whenever the same point would give other numbers; stored points of an older version are then not used."""
 
+SHARED = ("d", "sie", "omega", "a", "learning_rate", "target", "student", "encoding")
+"""Axes along which points can have common random numbers. Sequences of another length draw other numbers."""
+
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 class Common(NamedTuple):
-    """All of a point's identity but the target's parameters and the learning rate; `model` is without parameters."""
+    """All of a point's identity but the target's parameters and the learning rate; `model` is without parameters.
+
+    `shared`: what random streams do not depend on, of `SHARED`, where points have common random numbers.
+    """
 
     model: Model
     start: Start
@@ -40,6 +49,7 @@ class Common(NamedTuple):
     thresholds: tuple[float, ...]
     stop: str
     decided: float | None
+    shared: tuple[str, ...] = ()
 
     def mathematics(self) -> dict:
         """The part that defines the random streams, as canonical JSON."""
@@ -61,8 +71,18 @@ class Common(NamedTuple):
             "thresholds": [canonical_number(x) for x in self.thresholds],
             "stop": self.stop,
             **decided,
+            **({"common_random_numbers": list(self.shared)} if self.shared else {}),
             "semantics": SEMANTICS_VERSION,
         }
+
+    def seeding(self) -> dict:
+        """The part of the mathematics that seeds the streams of points with common random numbers."""
+        whole = self.mathematics()
+        pieces = {"target": "target", "sie": "target", "student": "student", "encoding": "encoding"}
+        hidden = {pieces[axis] for axis in self.shared if axis in pieces}
+        model = {name: piece for name, piece in whole["model"].items() if name not in hidden}
+        kept = {name: value for name, value in whole.items() if name not in ("start", *self.shared)}
+        return {**kept, "model": model, "common_random_numbers": list(self.shared)}
 
 
 def canonical(common: Common, varying: dict[str, int | float]) -> dict:
@@ -76,6 +96,8 @@ def canonical(common: Common, varying: dict[str, int | float]) -> dict:
 
 def stream_id(common: Common, varying: dict[str, int | float]) -> str:
     """The digest, 64 hex digits, of the part of a point that defines the mathematics."""
+    if common.shared:
+        varying = {name: value for name, value in varying.items() if name not in common.shared}
     return digest([_stream_digest(common), varying])
 
 
@@ -86,12 +108,12 @@ def point_id(common: Common, varying: dict[str, int | float]) -> str:
 
 @lru_cache(maxsize=4096)
 def _stream_digest(common: Common) -> str:
-    return digest(common.mathematics())
+    return digest(common.seeding() if common.shared else common.mathematics())
 
 
 @lru_cache(maxsize=4096)
 def _point_digest(common: Common) -> str:
-    return digest([_stream_digest(common), common.computation()])
+    return digest([digest(common.mathematics()), common.computation()])
 
 
 def digest(value: object) -> str:

@@ -19,7 +19,7 @@ class Point:
     `coords` maps axes to values: `d` and `length`, then `sie`, `omega`, `a`, `learning_rate`, and the names under
     `target`, `student`, `encoding`, where they are axes. `thresholds` are numbers in increasing order. `steps` (the
     horizon) and `replicas` are not part of the identity. `pattern` is the model without its parameters, which points of
-    a grid share; it is made from `model` where it is not given.
+    a grid share; it is made from `model` where it is not given. `shared`: what the random streams do not depend on.
     """
 
     coords: dict[str, int | float | str]
@@ -37,6 +37,7 @@ class Point:
     stop: str
     steps: int
     replicas: int
+    shared: tuple[str, ...] = ()
     pattern: Model | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
@@ -69,6 +70,7 @@ class Point:
             thresholds=self.thresholds,
             stop=self.stop,
             decided=self.decided if self.stop == "decided" else None,
+            shared=self.shared,
         )
 
     def _varying(self) -> dict[str, int | float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -11,6 +12,7 @@ from ssi_kernels.model.losses import LOSSES
 from ssi_kernels.sweep.agreement import check_names
 from ssi_kernels.sweep.axis import Counts, Fractions, Positives
 from ssi_kernels.sweep.fields import Count, Form, Integer, Number, Quantities, Section
+from ssi_kernels.sweep.identity import SHARED
 from ssi_kernels.sweep.pieces import (
     PATTERN_WORDS,
     EncodingConfig,
@@ -36,6 +38,21 @@ class ModelConfig(Section):
         Form(f"{', '.join(PATTERN_WORDS)}, or a mapping"),
     ] = Field(EncodingConfig(pattern="none"), description="The positional encoding of the student's tokens.")
     loss: Literal[LOSSES] = Field("squared", description="||y - f||^2, or ||y - f|| (not squared).")
+
+
+def read_shared_axes(value: object) -> tuple[str, ...]:
+    """A list of axes, sorted, each once. Raises ConfigError."""
+    entries = [value] if isinstance(value, str) else value
+    if not isinstance(entries, list | tuple):
+        raise refusal(value, "must be a list of axes, such as [omega]")
+    for entry in entries:
+        if entry == "length":
+            raise refusal(entry, "sequences of another length draw other numbers; leave it out")
+        if entry not in SHARED:
+            near = difflib.get_close_matches(str(entry), SHARED, 1)
+            hint = f"; the nearest is {near[0]}" if near else ""
+            raise refusal(entry, f"is not an axis that can share random numbers: {', '.join(SHARED)}{hint}")
+    return tuple(sorted(set(entries)))
 
 
 class SgdConfig(Section):
@@ -71,6 +88,15 @@ class SgdConfig(Section):
         "horizon",
         description="When a replica freezes: at the horizon, at its weak recovery, or when its end is decided. "
         "Later recordings are NaN.",
+    )
+    common_random_numbers: Annotated[
+        tuple[str, ...],
+        BeforeValidator(read_shared_axes, json_schema_input_type=list[Literal[SHARED]]),
+        Form("list of axes"),
+    ] = Field(
+        (),
+        description="Axes along which points use the same random numbers, replica by replica, so that they can be "
+        "compared with less noise. Intervals allow for it. Any axis of the grid but length.",
     )
 
 

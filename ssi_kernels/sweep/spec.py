@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.sweep.agreement import check_family_axes, check_pieces
 from ssi_kernels.sweep.fields import Form, Section
+from ssi_kernels.sweep.identity import SHARED
 from ssi_kernels.sweep.pieces import KINDS, EncodingConfig, StudentConfig, TargetConfig
 from ssi_kernels.sweep.refusals import refusal
 from ssi_kernels.sweep.rules import check_students
@@ -65,6 +66,10 @@ class Sweep(Section):
         return self
 
     def _check_rules(self) -> None:
+        for axis in self.sgd.common_random_numbers:
+            if getattr(self.grid, axis) is None:
+                present = ", ".join(name for name in SHARED if getattr(self.grid, name) is not None)
+                raise ConfigError("sgd.common_random_numbers", axis, f"is not an axis of the grid, which has {present}")
         if self.sgd.learning_rate is not None and self.grid.learning_rate is not None:
             raise ConfigError(
                 "sgd.learning_rate", self.sgd.learning_rate, "is also an axis of the grid; keep one of the two"
