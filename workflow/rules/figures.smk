@@ -10,6 +10,8 @@ for NAME in SWEEPS:
             figures(NAME),
         log:
             f"{RESULTS}/{NAME}/logs/figures.log",
+        benchmark:
+            f"{RESULTS}/{NAME}/logs/figures.benchmark.tsv"
         params:
             sweep=NAME,
         script:

@@ -6,6 +6,8 @@ rule consolidate:
         marker=f"{RESULTS}/{{sweep}}/consolidated.json",
     log:
         f"{RESULTS}/{{sweep}}/logs/consolidate.log",
+    benchmark:
+        f"{RESULTS}/{{sweep}}/logs/consolidate.benchmark.tsv"
     params:
         fingerprint=fingerprint,
     script:
@@ -23,6 +25,8 @@ for NAME in SWEEPS:
             tables(NAME),
         log:
             f"{RESULTS}/{NAME}/logs/tables.log",
+        benchmark:
+            f"{RESULTS}/{NAME}/logs/tables.benchmark.tsv"
         params:
             sweep=NAME,
         script:

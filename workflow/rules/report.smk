@@ -7,5 +7,7 @@ rule report:
         page=f"{RESULTS}/{{sweep}}/report.html",
     log:
         f"{RESULTS}/{{sweep}}/logs/report.log",
+    benchmark:
+        f"{RESULTS}/{{sweep}}/logs/report.benchmark.tsv"
     script:
         "../scripts/report.py"
