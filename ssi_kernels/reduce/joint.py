@@ -24,6 +24,15 @@ from ssi_kernels.reduce.lognormal import student_quantile
 GROUPS, FEWEST = 20, 4
 """Most groups of replicas, and fewest: with less the variance itself is not known."""
 
+STEP = "a step between"
+"""How the reason of a transition begins that no omega resolves; its interval is the gap between two omegas."""
+
+ENOUGH_FOR_STEP = 6
+"""Replicas that all turn within the gap: that all lie on one side of the median has a probability of 2 / 2^6 = 3 %."""
+
+NO_SCATTER = "interval undefined: the replicas do not scatter"
+_ROUNDING = 1e-9
+
 Values = dict[str, float]
 Quantities = Callable[[Mapping, Mapping], Values]
 """From a row of a table and the same row of all runs: what is jackknifed, by column, on a scale without bounds."""
@@ -79,33 +88,48 @@ def _row(table: pd.DataFrame, place: int) -> dict:
 def _with_interval(
     row: dict, others: Sequence[dict], columns: Mapping, quantities: Quantities, exponentiated: Sequence[str]
 ) -> dict:
-    """One row with its intervals in place of those that take points for independent."""
+    """One row with its intervals in place of those that take points for independent.
+
+    A bound on what has no estimate, such as a gain of which one student never recovered, is about one point and stays.
+    """
     whole = quantities(row, row)
-    if not all(np.isfinite(value) for value in whole.values()):
-        return row | {end: np.nan for name, ends in columns.items() if not _known(row[name]) for end in ends}
     found = pd.DataFrame([quantities(other, row) if other else {} for other in others], columns=list(whole))
-    if len(found) < FEWEST:
-        return row | _undefined(columns, f"interval undefined: fewer than {FEWEST} replicas")
-    if not np.isfinite(found.to_numpy(dtype=float)).all():
-        return row | _undefined(columns, "interval undefined: without some of the replicas there is no estimate")
-    count = len(found)
-    error = np.sqrt((count - 1) / count * ((found - found.mean()) ** 2).sum())
-    if not (error > 0).all():
-        return row | _undefined(columns, "interval undefined: the replicas do not scatter")
-    changed = dict(row)
-    for name, (low, high) in columns.items():
-        reach = student_quantile(count - 1) * error[name]
-        ends = whole[name] - reach, whole[name] + reach
-        changed |= dict(zip((low, high), np.exp(ends) if name in exponentiated else ends, strict=True))
-    return changed | {"reason": ""}
+    changed, reasons = dict(row), []
+    for name, ends in columns.items():
+        if not np.isfinite(whole[name]):
+            continue
+        interval, reason = _interval(whole[name], found[name].to_numpy(dtype=float))
+        if (
+            interval is None
+            and reason == NO_SCATTER
+            and row["reason"].startswith(STEP)
+            and len(found) >= ENOUGH_FOR_STEP
+        ):
+            continue  # every replica turns between the same two omegas
+        interval = (np.nan, np.nan) if interval is None else interval
+        changed |= dict(zip(ends, np.exp(interval) if name in exponentiated else interval, strict=True))
+        reasons.append(reason)
+    told = list(dict.fromkeys(filter(None, [row["reason"] if _stays(row["reason"]) else "", *reasons])))
+    return changed | {"reason": "; ".join(told)}
 
 
-def _known(value: object) -> bool:
-    return isinstance(value, int | float) and bool(np.isfinite(value))
+def _interval(estimate: float, without: np.ndarray) -> tuple[tuple[float, float] | None, str]:
+    """The interval of one estimate from those without each group; or None, and why there is none."""
+    count = without.size
+    if count < FEWEST:
+        return None, f"interval undefined: fewer than {FEWEST} replicas"
+    if not np.isfinite(without).all():
+        return None, "interval undefined: without some of the replicas there is no estimate"
+    error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
+    if error <= _ROUNDING * max(abs(estimate), 1.0):
+        return None, NO_SCATTER
+    reach = student_quantile(count - 1) * error
+    return (estimate - reach, estimate + reach), ""
 
 
-def _undefined(columns: Mapping[str, tuple[str, str]], reason: str) -> dict:
-    return {end: np.nan for ends in columns.values() for end in ends} | {"reason": reason}
+def _stays(reason: str) -> bool:
+    """Whether what a table says for independent points is true of dependent ones: all but why an interval lacks."""
+    return not reason.startswith("interval undefined")
 
 
 def _log(value: object) -> float:

@@ -106,10 +106,13 @@ def _common(sweep: Sweep) -> dict:
 
 
 def _shared(sweep: Sweep) -> tuple[str, ...]:
-    """What the streams of a sweep with common random numbers do not depend on; a rate by a rule follows the axes."""
+    """What the streams of a sweep with common random numbers do not depend on.
+
+    A learning rate that is no axis may follow the dimension or the model, and then goes with them.
+    """
     axes = sweep.sgd.common_random_numbers
-    implied = () if not axes or sweep.grid.learning_rate is not None else ("learning_rate",)
-    return tuple(sorted({*axes, *implied}))
+    follows = sweep.grid.learning_rate is None and {"d", "sie", *PIECES} & set(axes)
+    return tuple(sorted({*axes, *(["learning_rate"] if follows else [])}))
 
 
 def _point(coords: dict, cell: Cell, common: dict) -> Point:

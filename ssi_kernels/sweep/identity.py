@@ -5,7 +5,7 @@ schedules, see the same numbers. `point_id` covers also how it is computed and r
 store. The horizon and the number of replicas are in neither, so that both can grow.
 
 Where a sweep asks for common random numbers along some axes, the streams depend on everything but the values on these
-axes, the start, and a learning rate that follows from the others; the address still does on all of it.
+axes and what follows from them, such as a learning rate by a rule; the address still does on all of it.
 
 A grid has many points that differ only in their parameters (omega, a) and learning rate. So an id is the digest of
 two parts: the digest of everything else, computed once for all those points, and these few numbers.
@@ -76,12 +76,21 @@ class Common(NamedTuple):
         }
 
     def seeding(self) -> dict:
-        """The part of the mathematics that seeds the streams of points with common random numbers."""
-        whole = self.mathematics()
-        pieces = {"target": "target", "sie": "target", "student": "student", "encoding": "encoding"}
-        hidden = {pieces[axis] for axis in self.shared if axis in pieces}
-        model = {name: piece for name, piece in whole["model"].items() if name not in hidden}
-        kept = {name: value for name, value in whole.items() if name not in ("start", *self.shared)}
+        """The part of the mathematics that seeds the streams of points with common random numbers.
+
+        What follows from a shared value goes with it: the pattern that a target takes from the encoding, and the start
+        where it may be given in terms of d.
+        """
+        whole, shared = self.mathematics(), set(self.shared)
+        hidden = shared | ({"start"} if "d" in shared else set())
+        model = {name: piece for name, piece in whole["model"].items() if name not in shared}
+        target = dict(whole["model"]["target"])
+        if "sie" in shared:
+            target.pop("sie", None)
+        if "encoding" in shared and getattr(self.model.target, "pattern", None) is None:
+            target.pop("pattern", None)
+        model["target"] = {name: target[name] for name in ("sie",) if name in target} if "target" in shared else target
+        kept = {name: value for name, value in whole.items() if name not in hidden}
         return {**kept, "model": model, "common_random_numbers": list(self.shared)}
 
 

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"]
-KINDS = ("snakemake", "driver", "worker", "worker", "raylet", "gcs", "everything")
+KINDS = ("snakemake", "driver", "worker", "worker", "worker", "worker", "raylet", "gcs", "everything")
 PATTERNS = {
     "driver": ".snakemake/scripts",  # the script of whatever rule is running: simulate, consolidate, reduce, figures
     "worker": "ray::perform",
@@ -149,8 +149,9 @@ def harass(project: Harassed, kills: int, generator: random.Random) -> Counter:
     known: dict = {}
     while done.total() < kills:
         snakemake = project.start()
+        early = generator.random() < 0.35  # before Ray and JAX have started, which takes some ten seconds
+        wait = generator.uniform(0.2, 4) if early else generator.uniform(12, 30)
         while done.total() < kills:
-            wait = generator.choice([generator.uniform(0.2, 4), generator.uniform(10, 25)])
             try:
                 snakemake.wait(wait)
                 break
@@ -160,6 +161,7 @@ def harass(project: Harassed, kills: int, generator: random.Random) -> Counter:
             done[killed] += 1
             if killed != "worker":
                 break
+            wait = generator.uniform(1, 8)
         if done.total() < kills or snakemake.poll() is None:
             snakemake.kill()
         snakemake.wait()

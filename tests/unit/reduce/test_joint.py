@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from ssi_kernels.reduce import joint
+from ssi_kernels.reduce.phase_map import phase_table
 from ssi_kernels.reduce.scaling import scaling_table
 from ssi_kernels.reduce.tables import _scaling, _transitions
 
@@ -76,8 +77,6 @@ def test_transitions():
     ends = pd.DataFrame({"omega": x.ravel(), "replica": replica.ravel()}).assign(
         end=pd.Categorical.from_codes(codes.ravel(), words)
     )
-    from ssi_kernels.reduce.phase_map import phase_table
-
     phase = phase_table(ends, ["omega"])
     shared = _transitions(ends, phase, ["omega"], ["omega"]).iloc[0]
     alone = _transitions(ends, phase, ["omega"], []).iloc[0]
@@ -85,6 +84,53 @@ def test_transitions():
     assert 0.5 * expected < shared["omega_high"] - shared["omega_half"] < 2 * expected
     assert (alone["omega_high"] - alone["omega_low"]) < 0.7 * (shared["omega_high"] - shared["omega_low"])
     assert abs(shared["omega_half"] - 0.5) < 3 * expected
+
+
+def ends_of(turn, omega):
+    """Every replica ends semantic below its own turn, positional above."""
+    replica, x = np.meshgrid(np.arange(turn.size), omega, indexing="ij")
+    words = ["semantic", "positional", "elsewhere", "undecided", "diverged", "missing", "failed"]
+    end = pd.Categorical.from_codes((x > turn[:, None]).astype(int).ravel(), words)
+    return pd.DataFrame({"omega": x.ravel(), "replica": replica.ravel()}).assign(end=end)
+
+
+@pytest.mark.parametrize("replicas, known", [(5, False), (8, True)])
+def test_a_step_between_two_omegas(replicas, known):
+    """Where every replica turns in the same gap, the gap is the interval if there are enough replicas."""
+    ends = ends_of(np.full(replicas, 0.42), np.linspace(0, 1, 11))
+    row = _transitions(ends, phase_table(ends, ["omega"]), ["omega"], ["omega"]).iloc[0]
+    assert row["omega_half"] == pytest.approx(0.45)
+    bounds = [row["omega_low"], row["omega_high"]]
+    assert bounds == pytest.approx([0.4, 0.5]) if known else np.isnan(bounds).all()
+    assert ("do not scatter" in row["reason"]) is not known
+
+
+def test_a_bound_on_a_gain_stays():
+    """A student that never recovers: the bound is about the other one alone, and holds whatever they share."""
+    bound = {"gain": np.nan, "gain_low": 60.0, "gain_high": np.inf, "reason": "student only: gain at least 60"}
+    make = lambda runs: pd.DataFrame([bound])  # noqa: E731
+    runs = pd.DataFrame({"replica": np.arange(8)})
+    row = joint.jointly(make, runs, joint.GAIN, joint.of_gain, ["gain"], ["student"]).iloc[0]
+    assert (row["gain_low"], row["gain_high"], row["reason"]) == (60.0, np.inf, bound["reason"])
+
+
+def test_a_width_that_is_not_resolved_does_not_take_the_place_with_it():
+    """Each quantity has an interval of its own."""
+    rows = iter(
+        [
+            {"omega_half": 0.5, "width": 0.1},
+            *(
+                {"omega_half": 0.5 + 0.01 * k, "width": w}
+                for k, w in enumerate([0.1, 0.2, np.nan, 0.1, 0.3, 0.1, 0.2, 0.1])
+            ),
+        ]
+    )
+    empty = {"omega_low": 0.0, "omega_high": 1.0, "width_low": 0.0, "width_high": 1.0, "reason": ""}
+    make = lambda runs: pd.DataFrame([{**next(rows), **empty}])  # noqa: E731
+    runs = pd.DataFrame({"replica": np.arange(8)})
+    row = joint.jointly(make, runs, joint.TRANSITION, joint.of_transition, ["width"], ["omega"]).iloc[0]
+    assert row["omega_low"] < 0.5 < row["omega_high"]
+    assert np.isnan(row["width_low"]) and "there is no estimate" in row["reason"]
 
 
 def coverage(trials, interval):

@@ -79,6 +79,43 @@ def test_pieces_of_the_model():
     assert len({p.stream_id for p in expand(parse_config({"sweeps": {"s": sweep}}).sweeps["s"]).points}) == 1
 
 
+def of_targets(targets, common, **grid):
+    """Streams of a sweep over hermite targets, by (target, sie)."""
+    sweep = {
+        "model": {"student": {"kind": "tied"}},
+        "grid": {"d": 20, "length": 2, "sie": [1, 2], "target": targets, **grid},
+        "sgd": {"learning_rate": 0.1, "steps": 30, "common_random_numbers": common},
+    }
+    found = expand(parse_config({"sweeps": {"s": sweep}}).sweeps["s"]).points
+    return {(p.coords["target"], p.coords["sie"]): p.stream_id for p in found}
+
+
+def test_sharing_over_targets_is_not_sharing_over_exponents():
+    two = [{"name": name, "family": "hermite"} for name in ("a", "b")]
+    found = of_targets(two, ["target"])
+    assert found["a", 1] == found["b", 1] != found["a", 2] == found["b", 2]
+    assert len(set(of_targets(two, ["target", "sie"]).values())) == 1
+
+
+def test_a_target_that_follows_the_encoding_shares_with_it():
+    encodings = ["opposite-pair", {"name": "other", "pattern": [[1], [0.5]]}]
+    sweep = {
+        "model": {"target": {"family": "positional-semantic"}, "student": {"kind": "attention"}},
+        "grid": {"d": 20, "length": 2, "omega": 0.5, "a": 1.0, "encoding": encodings},
+        "sgd": {"learning_rate": 0.1, "steps": 30, "common_random_numbers": ["encoding"]},
+    }
+    found = expand(parse_config({"sweeps": {"s": sweep}}).sweeps["s"]).points
+    assert len({p.stream_id for p in found}) == 1 and len({p.point_id for p in found}) == 2
+
+
+def test_another_rate_or_start_is_another_stream():
+    """What does not follow a shared axis seeds the streams as ever."""
+    grid = {"d": 20, "length": 2, "omega": [0.1, 0.5], "a": 1.0}
+    variants = [{}, {"learning_rate": 0.2}, {"start": {"m": 0.1, "e": 0.0}}]
+    found = [points(["omega"], grid, **{"learning_rate": 0.1, **variant})[0].stream_id for variant in variants]
+    assert len(set(found)) == 3
+
+
 @pytest.mark.parametrize(
     "common, words",
     [
