@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ssi_kernels import store_commands
 from ssi_kernels.answers import JSON, respond
 from ssi_kernels.errors import ConfigError
 from ssi_kernels.execute.environment import extend_search_path, prepare_theory
@@ -19,7 +20,7 @@ from ssi_kernels.execute.one_point import recovery_of
 from ssi_kernels.execute.plan import Plan, choose_point, plan_sweep
 from ssi_kernels.execute.progress import duration
 from ssi_kernels.execute.request import PlacedSweep, common_index, place
-from ssi_kernels.execute.status import Counts, count
+from ssi_kernels.execute.status import Counts, PointState, look
 from ssi_kernels.execute.theory_request import PlacedEntry, place_theory, state_line
 from ssi_kernels.sweep import analyses, load_config
 from ssi_kernels.theory_commands import COMMANDS
@@ -102,19 +103,28 @@ def plan(file: Path, only: str | None, results: Path | None, as_json: bool) -> N
 @FILE
 @SWEEP
 @RESULTS
+@click.option("--all", "everything", is_flag=True, help="List every point.")
 @JSON
-def status(file: Path, only: str | None, results: Path | None, as_json: bool) -> None:
+def status(file: Path, only: str | None, results: Path | None, everything: bool, as_json: bool) -> None:
     """What the store holds for FILE.
 
     Points are complete, missing or failed; the replicas of complete points are recovered, censored or diverged
-    at the first threshold. `theory` says of every entry why it must be computed, or null.
+    at the first threshold. `by_point` lists the points that are not complete or have diverged replicas, with --all
+    every point. `theory` says of every entry why it must be computed, or null.
     """
     sweeps, theory = _chosen(file, only, results)
     index = common_index(sweeps)
-    parts = {key: count(placed, index) for key, placed in sweeps.items()}
-    total = asdict(sum(parts.values(), Counts()))
-    answer = {**total, "sweeps": {key: asdict(part) for key, part in parts.items()}, "theory": _lacking(theory)}
-    respond(as_json, answer, lambda: _lines([f"{key}: {_counted(part)}" for key, part in parts.items()], theory))
+    parts = {key: look(placed, index) for key, placed in sweeps.items()}
+    total = asdict(sum((part.counts for part in parts.values()), Counts()))
+    shown = {key: [one for one in part.points if everything or not one.is_ordinary] for key, part in parts.items()}
+    answer = {
+        **total,
+        "sweeps": {key: asdict(part.counts) for key, part in parts.items()},
+        "by_point": [{"sweep": key, **vars(one)} for key, points in shown.items() for one in points],
+        "theory": _lacking(theory),
+    }
+    lines = [_stated(key, part.counts, shown[key]) for key, part in parts.items()]
+    respond(as_json, answer, lambda: _lines(lines, theory))
 
 
 @cli.command()
@@ -278,6 +288,18 @@ def _planned(name: str, part: Plan, warnings: Sequence[Warned]) -> str:
     return "\n".join(lines)
 
 
+def _stated(name: str, counts: Counts, points: Sequence[PointState]) -> str:
+    """The counts of a sweep, and its first points of which there is something to say."""
+    lines = [f"{name}: {_counted(counts)}"]
+    for one in points[:_SHOWN]:
+        parts = [f"{one.state}: {one.reason}" if one.reason else one.state]
+        parts += [f"{one.diverged} replicas diverged"] if one.diverged else []
+        lines.append(f"  {describe(one.coords)}: {'; '.join(parts)}")
+    if len(points) > _SHOWN:
+        lines.append(f"  ... and {len(points) - _SHOWN} more points (--json lists all)")
+    return "\n".join(lines)
+
+
 def _counted(part: Counts) -> str:
     return (
         f"{part.points} points: {part.complete} complete, {part.missing} missing, {part.failed} failed; "
@@ -285,5 +307,5 @@ def _counted(part: Counts) -> str:
     )
 
 
-for command in COMMANDS:
+for command in (*COMMANDS, *store_commands.COMMANDS):
     cli.add_command(command)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,17 +52,31 @@ def choose_point(grid: Grid, wanted: Mapping[str, str]) -> Point:
 
     Axes with one value need not be named. Raises ConfigError that lists the axes, or the values of one.
     """
-    axes = "; ".join(f"{axis}: {_listed(values)}" for axis, values in grid.axes.items())
-    for axis, text in wanted.items():
-        if axis not in grid.axes:
-            raise ConfigError("--point", axis, f"is not an axis of this sweep; its axes are {axes}")
-        if _value(axis, text, grid) not in grid.axes[axis]:
-            raise ConfigError("--point", f"{axis}={text}", f"is not on the grid; {axis} is {_listed(grid.axes[axis])}")
-    coords = {axis: _value(axis, text, grid) for axis, text in wanted.items()}
-    found = [point for point in grid.points if coords.items() <= point.coords.items()]
+    found = choose_points(grid, {axis: [text] for axis, text in wanted.items()})
     if len(found) > 1:
+        axes = _axes(grid)
         raise ConfigError("--point", dict(wanted), f"matches {len(found)} points; give a value for every axis: {axes}")
     return found[0]
+
+
+def choose_points(grid: Grid, wanted: Mapping[str, Iterable[str]]) -> list[Point]:
+    """All points of a grid at any of the coordinates `wanted` along each axis, written as text.
+
+    Axes that are not named match with all their values. Raises ConfigError that lists the axes, or the values of one.
+    """
+    for axis, texts in wanted.items():
+        if axis not in grid.axes:
+            raise ConfigError("--point", axis, f"is not an axis of this sweep; its axes are {_axes(grid)}")
+        for text in texts:
+            if _value(axis, text, grid) not in grid.axes[axis]:
+                listed = _listed(grid.axes[axis])
+                raise ConfigError("--point", f"{axis}={text}", f"is not on the grid; {axis} is {listed}")
+    chosen = {axis: {_value(axis, text, grid) for text in texts} for axis, texts in wanted.items()}
+    return [point for point in grid.points if all(point.coords[axis] in values for axis, values in chosen.items())]
+
+
+def _axes(grid: Grid) -> str:
+    return "; ".join(f"{axis}: {_listed(values)}" for axis, values in grid.axes.items())
 
 
 def _value(axis: str, text: str, grid: Grid) -> int | float | str:

@@ -66,10 +66,14 @@ class Archive:
         """The attributes of the group."""
         return json.loads(self._read("zarr.json")).get("attributes", {})
 
+    def kind(self, name: str) -> tuple[np.dtype, tuple[int, ...]]:
+        """Type and shape of one array."""
+        metadata = json.loads(self._read(f"{name}/zarr.json"))
+        return np.dtype(metadata["data_type"]).newbyteorder("<"), tuple(metadata["shape"])
+
     def array(self, name: str) -> np.ndarray:
         """One array, owned by the caller."""
-        metadata = json.loads(self._read(f"{name}/zarr.json"))
-        shape, dtype = tuple(metadata["shape"]), np.dtype(metadata["data_type"]).newbyteorder("<")
+        dtype, shape = self.kind(name)
         content = self._read(_chunk(name, len(shape))) if math.prod(shape) else b""
         return np.frombuffer(bytearray(content), dtype).reshape(shape)
 

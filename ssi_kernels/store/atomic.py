@@ -72,11 +72,17 @@ def remove_stale(path: Path) -> None:
 
     Sure means: a process of this machine that is gone, or nothing changed for a day.
     """
+    if is_stale(path):
+        remove(path)
+
+
+def is_stale(path: Path) -> bool:
+    """Whether the writer of a temporary file or folder is surely dead."""
     with suppress(OSError, ValueError):
         _, host, namespace, process, _ = path.name.split("~")
         gone = (host, namespace) == _here() and not _is_alive(int(process))
-        if gone or time.time() - path.stat().st_mtime > _DAY:
-            remove(path)
+        return gone or time.time() - path.stat().st_mtime > _DAY
+    return False
 
 
 def remove(path: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ssi_kernels.store.location import Location
+
+if TYPE_CHECKING:
+    from ssi_kernels.store.segments import Heading
 
 FINISHED = int(np.iinfo(np.int64).max)
 """The reach of a replica that has stopped by rule or diverged: it is complete for every horizon."""
@@ -39,6 +44,15 @@ class Coverage:
     reach: np.ndarray
     source: np.ndarray
     pieces: tuple[Piece, ...]
+
+
+def pieces_by_point(headings: Mapping[Location, Heading]) -> dict[str, list[Piece]]:
+    """The pieces of every point in segments with these headings, by its `point_id`."""
+    pieces = defaultdict(list)
+    for path, heading in headings.items():
+        for row, point_id in enumerate(heading.point_ids):
+            pieces[point_id].append(Piece(path, row, heading.replicas, heading.steps, heading.finished[row]))
+    return dict(pieces)
 
 
 def cover(pieces: Iterable[Piece], replicas: int, horizon: int) -> Coverage:

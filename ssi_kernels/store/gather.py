@@ -15,6 +15,7 @@ from ssi_kernels.store.index import SegmentIndex
 from ssi_kernels.store.layout import Block, Layout, positions_of, rank_of
 from ssi_kernels.store.location import Location
 from ssi_kernels.store.outcomes import Fate, end_of
+from ssi_kernels.store.parts import share
 from ssi_kernels.store.segments import AbsentSegment, Segment, UnreadableSegment, read_segment
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _NEEDED = ("m", "e", "m_position", "recovery_step", "diverged_step", "stop_step"
 class BlockValues:
     """The variables of one block, each beginning with the block's grid axes, and how they came about.
 
-    `provenance`: that of every segment read. `damaged`: one line for each segment found damaged on the way.
+    `provenance`: that of what was used of every segment. `damaged`: one line for each segment found damaged on the way.
     """
 
     trajectories: dict[str, np.ndarray]
@@ -116,7 +117,8 @@ class _Values:
     def _read(self, coverages: list[Coverage]) -> None:
         for path, uses in _by_segment(zip(self._cells, self._points, coverages, strict=True)).items():
             segment = read_segment(path, _NEEDED)
-            self.provenance.append(segment.provenance)
+            rows = {piece.row for _, _, piece in uses}
+            self.provenance.append(share(segment.provenance, len(rows) / len(segment.points)))
             for cell, point, piece in uses:
                 replicas = slice(piece.replicas[0], min(piece.replicas[1], point.replicas))
                 self._copy_trajectories(segment, piece.row, cell, replicas, point)

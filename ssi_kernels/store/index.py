@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from ssi_kernels.errors import StoreError
-from ssi_kernels.store.coverage import Piece
+from ssi_kernels.store.coverage import Piece, pieces_by_point
 from ssi_kernels.store.location import Location, files_by_prefix, location, put, relative_name
 from ssi_kernels.store.segments import SUFFIX, Heading, UnknownSegment, UnreadableSegment, read_heading
 
@@ -41,7 +40,7 @@ class SegmentIndex:
     def __init__(self, root: str | Location):
         self.root = location(root)
         self._entries: dict[str, _Entry] | None = None
-        self._places: dict[str, list[tuple[str, int]]] | None = None
+        self._places: dict[str, list[Piece]] | None = None
 
     def __len__(self) -> int:
         """Number of segments known."""
@@ -72,8 +71,8 @@ class SegmentIndex:
     def covered(self, point_id: str) -> list[Piece]:
         """The pieces of one point, in no particular order; empty for a point that is not there."""
         if self._places is None:
-            self._places = self._by_point()
-        return [self._piece(name, row) for name, row in self._places.get(point_id, ())]
+            self._places = pieces_by_point(self.headings())
+        return list(self._places.get(point_id, ()))
 
     def forget(self, path: Location) -> None:
         """Takes a segment that turned out damaged, or is gone, as absent."""
@@ -104,17 +103,6 @@ class SegmentIndex:
             if path.exists():
                 raise
         return None
-
-    def _by_point(self) -> dict[str, list[tuple[str, int]]]:
-        places = defaultdict(list)
-        for name, entry in (self._entries or {}).items():
-            for row, point_id in enumerate(entry.heading.point_ids):
-                places[point_id].append((name, row))
-        return dict(places)
-
-    def _piece(self, name: str, row: int) -> Piece:
-        heading = self._entries[name].heading
-        return Piece(self.root / name, row, heading.replicas, heading.steps, heading.finished[row])
 
     def _load(self) -> dict[str, _Entry]:
         """What `index.json` knows; nothing when it is absent, damaged, or of another version."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from itertools import chain
 
 from ssi_kernels.provenance import PACKAGES
+from ssi_kernels.store.parts import parts_of
 
 _ALWAYS = (*PACKAGES, "device", "xla_flags", "commit")
 _MOST_VALUES = 20
@@ -22,9 +24,10 @@ class Origins:
 
     def add(self, provenances: Iterable[Mapping]) -> None:
         """Takes note of the provenance of some segments; `measured` has `seconds` and `finished_at` (ISO 8601, UTC)."""
-        for provenance in provenances:
+        for provenance in chain.from_iterable(map(parts_of, provenances)):
             measured = provenance.get("measured", {})
             self._seconds += measured.get("seconds", 0.0)
+            self._note_time(measured.get("first_finished_at"))
             self._note_time(measured.get("finished_at"))
             for name, value in provenance.items():
                 if isinstance(value, str):

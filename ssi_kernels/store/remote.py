@@ -143,7 +143,7 @@ def _bucket(url: str) -> ObjectStore:
         ) from None
     if url.startswith("memory:"):
         return MemoryStore()
-    plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    plain = urlsplit(os.environ.get("AWS_ENDPOINT_URL", "")).scheme == "http"
     return from_url(url, client_options={"allow_http": True} if plain else None)
 
 

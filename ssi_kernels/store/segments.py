@@ -91,8 +91,7 @@ class Segment:
     @cached_property
     def segment_id(self) -> str:
         """32 hex digits: the hash of which points, replicas and steps are held."""
-        content = json.dumps([sorted(self.point_ids), list(map(int, self.replicas)), list(map(int, self.steps))])
-        return hashlib.sha256(content.encode()).hexdigest()[:32]
+        return segment_id(self.point_ids, self.replicas, self.steps)
 
 
 @dataclass(frozen=True)
@@ -109,9 +108,15 @@ class Heading:
     finished: tuple[tuple[Range, ...], ...]
 
 
-def segment_path(root: str | Location, segment_id: str) -> Location:
-    """Where a segment lies in the store."""
-    return location(root) / segment_id[:2] / f"{segment_id}{SUFFIX}"
+def segment_id(point_ids: Iterable[str], replicas: Range, steps: Range) -> str:
+    """The name of the segment that holds these points, replicas and steps."""
+    content = json.dumps([sorted(point_ids), list(map(int, replicas)), list(map(int, steps))])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def segment_path(root: str | Location, name: str) -> Location:
+    """Where the segment of that name lies in the store."""
+    return location(root) / name[:2] / f"{name}{SUFFIX}"
 
 
 def write_segment(root: str | Location, segment: Segment) -> Location:
@@ -132,7 +137,7 @@ def read_segment(path: str | Location, variables: Iterable[str] | None = None) -
     A damaged file is renamed to `<name>.corrupt`, so that its content counts as missing from then on, and
     UnreadableSegment (a StoreError) raised. Raises StoreError when the file is not there or cannot be opened.
     """
-    with _opened(path) as (archive, attributes):
+    with opened(path) as (archive, attributes):
         names = attributes["arrays"]
         wanted = names if variables is None else set(variables).intersection(names)
         return Segment(
@@ -147,7 +152,7 @@ def read_segment(path: str | Location, variables: Iterable[str] | None = None) -
 
 def read_heading(path: str | Location) -> Heading:
     """What a segment holds, at the cost of opening the file. Raises as `read_segment`."""
-    with _opened(path) as (_, attributes):
+    with opened(path) as (_, attributes):
         return Heading(
             point_ids=tuple(attributes["point_ids"]),
             replicas=tuple(attributes["replicas"]),
@@ -157,7 +162,7 @@ def read_heading(path: str | Location) -> Heading:
 
 
 @contextmanager
-def _opened(path: str | Location) -> Iterator[tuple[Archive, dict]]:
+def opened(path: str | Location) -> Iterator[tuple[Archive, dict]]:
     """The archive and its attributes; reading errors inside the block become StoreErrors that name the file."""
     place = location(path)
     try:

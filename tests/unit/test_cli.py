@@ -94,7 +94,11 @@ def test_planning_writes_nothing(ssi, file, tmp_path):
 def test_status_of_nothing(ssi, file):
     status = answer(ssi("status", file, "--sweep", "tiny", "--json"))
     counts = {"points": 4, "complete": 0, "missing": 4, "failed": 0, "recovered": 0, "censored": 0, "diverged": 0}
+    by_point = status.pop("by_point")
     assert status == {**counts, "sweeps": {"tiny": counts}, "theory": {}}
+    assert [(entry["sweep"], entry["state"], entry["reason"]) for entry in by_point] == [
+        ("tiny", "missing", "never computed")
+    ] * 4
     assert "tiny: 4 points: 0 complete, 4 missing, 0 failed" in ssi("status", file)[1]
 
 

@@ -24,6 +24,7 @@ BELOW = {
     "execute": {"model", "schedule", "kernels", "sweep", "store"} | GROUND,
     "reduce": {"model", "schedule", "sweep", "store", "theory"} | GROUND,
     "report": {"model", "schedule", "sweep", "store", "theory", "reduce"} | GROUND,
+    "store_commands": {"store", "execute", "sweep"} | GROUND,
     "theory_commands": {"model", "schedule", "theory", "sweep", "store", "execute"} | GROUND,
 }
 BELOW["cli"] = BELOW.keys() | GROUND

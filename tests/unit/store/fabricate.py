@@ -94,8 +94,8 @@ def norm_of(m, e):
 def _replica(point, replica, horizon, recorded, diverged, stopped):
     every = np.arange(horizon + 1)
     m, e, m_position = closed_form(point, replica, every)
-    crossed = norm_of(m, e)[:, None] >= np.array(point.thresholds)
     over = np.array([min(diverged.get(replica, np.inf), stopped.get(replica, np.inf) + 1)])
+    crossed = (norm_of(m, e)[:, None] >= np.array(point.thresholds)) & (every < over)[:, None]
     alive = recorded < over
     stop = stopped.get(replica, np.nan)
     stop = stop if stop <= horizon else np.nan
