@@ -194,7 +194,7 @@ def assert_each_cell_once(project: Harassed) -> None:
 
 
 def assert_clean(project: Harassed) -> None:
-    """No temporary file, no process, no session folder."""
+    """No temporary file, no process, no session folder: the last session removes those of killed drivers."""
     results = project.folder / "results"
     assert [path for path in results.rglob(".*.tmp") if "~" in path.name] == []
     assert [path for path in results.rglob("*.corrupt")] == []

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ssi_kernels.execute.lock import driver_lock
+from ssi_kernels.execute.lock import Busy, driver_lock
 from ssi_kernels.execute.session import PREFIX, session_folder
 
 
@@ -20,14 +20,16 @@ def test_the_folder_is_gone_after_the_session(tmp_path):
 
 
 def test_what_killed_drivers_left_is_removed_and_what_others_use_is_not(tmp_path):
-    orphan, used, fresh = (tmp_path / f"{PREFIX}{name}" for name in ("orphan", "used", "fresh"))
-    for folder in (orphan, used, fresh):
+    orphan, used = (tmp_path / f"{PREFIX}{name}" for name in ("orphan", "used"))
+    fresh, forgotten = (tmp_path / f".{PREFIX}{name}" for name in ("fresh", "forgotten"))  # without a name yet
+    for folder in (orphan, used, fresh, forgotten):
         folder.mkdir()
-    with driver_lock(used):
-        age(orphan)
-        age(used)
-        with session_folder(tmp_path) as folder:
-            assert set(tmp_path.iterdir()) == {used, fresh, folder}
+    age(forgotten)
+    with driver_lock(used), session_folder(tmp_path) as folder:
+        assert set(tmp_path.iterdir()) == {used, fresh, folder}
+        assert folder.name.startswith(PREFIX)
+        with pytest.raises(Busy), driver_lock(folder):
+            raise AssertionError
 
 
 def test_the_path_is_short():
