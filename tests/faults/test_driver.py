@@ -66,7 +66,9 @@ def test_dead_workers_and_raising_points(project):
     assert "4 points, 0 missing: 0 points simulated" in err
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    "number, status", [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_the_driver_in_an_orderly_way(project, number, status):
     """Ctrl-C and SIGTERM: no process and no session folder is left, and the message says how to go on."""
     project.trouble("hold-1", "hold-2")

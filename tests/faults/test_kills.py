@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -76,11 +77,14 @@ class Harassed:
             )
 
     def processes(self) -> list[psutil.Process]:
-        """All living processes that inherited the temporary folder."""
+        """All living processes that inherited the temporary folder, or whose current folder is this one.
+
+        Ray's agents write their titles over their environment.
+        """
         found = []
         for process in psutil.process_iter():
             try:
-                mine = process.environ().get("TMPDIR") == str(self.temporary)
+                mine = process.cwd() == str(self.folder) or process.environ().get("TMPDIR") == str(self.temporary)
                 if mine and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except psutil.Error:
@@ -211,12 +215,79 @@ def trial(tmp_path: Path, temporary: Path, kills: int, steps: float, seed: int) 
         assert_clean(harassed)
         whole = Harassed(tmp_path / "whole", temporary, steps)
         finish(whole)
-        for name in ("trajectories", "recovery"):
-            one, other = (xr.open_zarr(p.folder / f"results/map/{name}.zarr").load() for p in (harassed, whole))
+        for one, other in zip(datasets_of(harassed), datasets_of(whole), strict=True):
             xr.testing.assert_identical(one.drop_attrs(), other.drop_attrs())
     finally:
         harassed.settle(patience=0)
     return done
+
+
+@pytest.mark.timeout(600)
+def test_four_random_kills(tmp_path, temporary):
+    assert trial(tmp_path, temporary, 4, 1e5, seed=4).total() == 4
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Iterator[Harassed]:
+    """A sweep of which everything is done."""
+    with tempfile.TemporaryDirectory(prefix="k", dir="/tmp", ignore_cleanup_errors=True) as temporary:
+        project = Harassed(tmp_path_factory.mktemp("later") / "finished", Path(temporary), 1000)
+        try:
+            finish(project)
+            yield project
+        finally:
+            project.settle(patience=0)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("victim", ["script", "snakemake", "everything"])
+@pytest.mark.parametrize(
+    "script, lost",
+    [
+        ("consolidate.py", "trajectories.zarr"),
+        ("reduce.py", "tables"),
+        ("figures.py", "figures"),
+        ("report.py", "report.html"),
+    ],
+)
+def test_a_kill_after_the_simulation(finished, script, lost, victim):
+    """Case 6 through Snakemake: nothing is simulated again, and the datasets and the tables are the same afterwards."""
+    sweep, generator = finished.folder / "results" / "map", random.Random(f"{script}{victim}")
+    stored, datasets, tables = finished.segments(), datasets_of(finished), contents(sweep / "tables")
+    place = sweep / lost
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    snakemake = finished.start()
+    process = wait_for(lambda: next((p for p in finished.processes() if script in _command(p)), None))
+    time.sleep(generator.uniform(0, 3))
+    if victim == "script":
+        _kill(process)
+    else:
+        finished.kill(victim, snakemake)
+    snakemake.wait(timeout=300)
+    finished.settle(patience=generator.choice([0, 20]))
+    finish(finished)
+    assert finished.segments() == stored
+    assert contents(sweep / "tables") == tables
+    for one, other in zip(datasets_of(finished), datasets, strict=True):
+        xr.testing.assert_identical(one, other)
+    assert_clean(finished)
+
+
+def wait_for(found):
+    """What `found()` finds."""
+    deadline = time.monotonic() + 120
+    while (value := found()) is None:
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+    return value
+
+
+def datasets_of(project: Harassed) -> list[xr.Dataset]:
+    return [xr.open_zarr(project.folder / f"results/map/{name}.zarr").load() for name in ("trajectories", "recovery")]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.timeout(1800)

@@ -48,9 +48,9 @@ PLACING = {"os.rename", "shutil.rmtree", "ctypes.dlopen", "ctypes.dlsym", "open"
 taken = 0
 
 def count_steps(limit, steps):
-    def step(event, _):
+    def step(event, told):
         global taken
-        if event in steps:
+        if event in steps and (event != "open" or steps is STEPS or ".consolidated.json" in str(told[0])):
             taken += 1
             if taken == limit:
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -217,15 +217,15 @@ def machine(kind_, packed_, examples, steps):
     return case
 
 
-class TestPacked(machine("reduced", True, 6, 12)):
+class TestPacked(machine("reduced", True, 4, 12)):
     """Several points a task, reduced kernel."""
 
 
-class TestAlone(machine("full", False, 4, 10)):
+class TestAlone(machine("full", False, 3, 10)):
     """One point a task, explicit weights."""
 
 
-class TestStopping(machine("stopping", True, 5, 12)):
+class TestStopping(machine("stopping", True, 3, 12)):
     """Replicas that stop by rule are complete for every horizon."""
 
 

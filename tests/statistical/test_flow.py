@@ -67,7 +67,7 @@ def differences(name: str, d: int, rate: float = RATE) -> tuple[np.ndarray, np.n
 
 
 FOLLOWED = [
-    pytest.param(name, d, marks=[] if d == 512 and name in ("tied", "identity") else pytest.mark.slow)
+    pytest.param(name, d, marks=[] if d == 512 and name == "tied" else pytest.mark.slow)
     for name in MODELS
     for d in (512, 2048)
 ]

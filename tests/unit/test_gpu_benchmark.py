@@ -31,6 +31,7 @@ def benchmark():
     del sys.modules[spec.name]
 
 
+@pytest.mark.slow
 def test_a_quick_run_compares_and_measures(tmp_path):
     done = run("--quick", "--out", str(tmp_path / "gpu.json"))
     assert done.returncode == 0, done.stdout + done.stderr
