@@ -31,12 +31,23 @@ KINDS = {
     "reduced": {},
     "full": {"kernel": "full"},
     "stopping": {"stop": "recovered", "learning_rate": 0.5, "start": {"m": 0.3, "e": 0.1}},
+    "tied": {},
+    "tied full": {"kernel": "full"},
 }
+TIED = ("tied", "tied full")
+SIE = {0.1: 1, 0.4: 2, 0.8: 3}  # what stands for an omega where the student is tied
 _SCRATCH: dict = {}
 
 
 def mapping(kind, omegas, dimensions, steps, replicas):
     sgd = {"learning_rate": 0.1, "steps": max(1, steps), "replicas": replicas, **KINDS[kind]}
+    if kind.startswith("tied"):
+        return {
+            "model": {"target": {"family": "hermite"}, "student": {"kind": "tied", "activation": "relu"}},
+            "grid": {"d": sorted(dimensions), "length": 2, "sie": sorted(SIE[omega] for omega in omegas)},
+            "sgd": sgd,
+            "record": {"every": 3},
+        }
     return {
         "model": {
             "target": {"family": "positional-semantic"},
@@ -194,7 +205,7 @@ def assert_as_scratch(placed: PlacedSweep) -> None:
         here = trajectories.sel(at)
         within = recorded <= point.steps
         columns = np.searchsorted(trajectories.step.values, recorded[within])
-        for name in ("m", "e"):
+        for name in {"m", "e"} & arrays.keys():
             expected = arrays[name][: point.replicas, within]
             assert here[name].values[:, columns].tobytes() == expected.tobytes()
         crossed = arrays["recovery_step"][: point.replicas, 0]
@@ -245,14 +256,24 @@ class TestFullPackedLong(machine("full", True, 25, 25)):
 
 
 @pytest.mark.slow
+class TestTiedLong(machine("tied", True, 25, 25)):
+    """Another student and another target."""
+
+
+@pytest.mark.slow
+class TestTiedAloneLong(machine("tied full", False, 15, 25)):
+    """The same with explicit weights, one point a task."""
+
+
+@pytest.mark.slow
 class TestStoppingLong(machine("stopping", False, 40, 25)):
     """As above, longer, one point a task."""
 
 
 @pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize("kernel", ["reduced", "full"])
+@pytest.mark.parametrize("kind", ["reduced", "full", *(pytest.param(k, marks=pytest.mark.slow) for k in TIED)])
 @pytest.mark.parametrize("order", ["replicas first", "steps first", "up and down"])
-def test_extension_in_any_order(tmp_path, kernel, packed, order):
+def test_extension_in_any_order(tmp_path, kind, packed, order):
     """More replicas, more steps, fewer of both: equal to the bit to scratch, and only what is new is computed."""
     journeys = {
         "replicas first": [(20, 2), (20, 4), (60, 4)],
@@ -261,7 +282,7 @@ def test_extension_in_any_order(tmp_path, kernel, packed, order):
     }
     reached: dict[int, int] = {}
     for steps, replicas in journeys[order]:
-        sweep = mapping(kernel, {0.1, 0.8}, {8}, steps, replicas)
+        sweep = mapping(kind, {0.1, 0.8}, {8}, steps, replicas)
         placed = place(parse_config({"sweeps": {"s": sweep}}), tmp_path)["s"]
         work = placed.missing()
         tasks = pack(work, 1) if packed else [Task((w.point,), w.replicas, w.steps, w.resume) for w in work]
