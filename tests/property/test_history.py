@@ -78,7 +78,7 @@ class History(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="history"))
         self.chance = random.Random(seed)
         self.omegas, self.dimensions, self.steps, self.replicas = {0.1, 0.4}, {8}, 20, 2
-        self.reached: dict[tuple[str, int], int] = {}
+        self.written: dict[Path, list[tuple[str, int, tuple[int, int]]]] = {}
         self.is_complete = False
 
     def teardown(self):
@@ -136,14 +136,15 @@ class History(RuleBasedStateMachine):
             (placed.store / "ab" / ".x.zarr.zip~gone~0~1~00.tmp").write_bytes(b"half")
         self.is_complete = False
 
-    @precondition(lambda self: self.reached)
+    @precondition(lambda self: self.written)
     @rule()
     def truncate_a_segment(self):
-        """What a crash of the machine does: all that was in the segment, and what continues it, is lost."""
-        paths = sorted(self.placed.store.glob("*/*.zarr.zip"))
+        """What a crash of the machine does: what was in the segment is lost, until something fills the gap."""
+        paths = sorted(self.written)
         path = paths[self.chance.randrange(len(paths))]
         path.write_bytes(path.read_bytes()[:100])
-        self.reached, self.is_complete = self.held(), False
+        del self.written[path]
+        self.is_complete = False
 
     @invariant()
     def datasets_are_those_of_scratch(self):
@@ -161,39 +162,35 @@ class History(RuleBasedStateMachine):
 
     def perform(self, task: Task):
         for segment in segments(task, every=None if self.chance.random() < 0.5 else 1e-9):
-            write_segment(self.placed.store, segment)
-        for point in task.points:
-            for replica in range(*task.replicas):
-                key = point.point_id, replica
-                self.reached[key] = max(self.reached.get(key, 0), task.steps[1])
+            path = write_segment(self.placed.store, segment)
+            self.written[path] = [
+                (point.point_id, replica, segment.steps) for point in task.points for replica in range(*task.replicas)
+            ]
+
+    def reached(self) -> dict[tuple[str, int], int]:
+        """How far every replica is stored from step 0 without a gap."""
+        reach: dict[tuple[str, int], int] = {}
+        entries = [entry for written in self.written.values() for entry in written]
+        for point_id, replica, (start, end) in sorted(entries, key=lambda entry: entry[2]):
+            so_far = reach.get((point_id, replica), 0)
+            if start <= so_far:
+                reach[point_id, replica] = max(so_far, end)
+        return reach
 
     def cells(self, tasks) -> int:
         return sum(task.lane_steps for task in tasks)
 
     def lacking(self, placed) -> int:
-        """Steps of replicas that were never computed; a replica that has stopped lacks nothing."""
-        total = 0
+        """Steps of replicas that were never computed or are lost; a replica that has stopped lacks nothing."""
+        total, all_reached = 0, self.reached()
         for point in placed.grid.points:
             _, arrays = scratch(point)
             over = np.fmin(arrays["stop_step"], arrays["diverged_step"])
             for replica in range(point.replicas):
-                reached = self.reached.get((point.point_id, replica), 0)
+                reached = all_reached.get((point.point_id, replica), 0)
                 if not (reached and over[replica] <= reached):
                     total += max(0, point.steps - reached)
         return total
-
-    def held(self) -> dict[tuple[str, int], int]:
-        """What the store holds without a gap after a loss: the model asks the index, whose own tests are elsewhere."""
-        from ssi_kernels.store.coverage import FINISHED, cover
-
-        index, found = self.placed.index(), {}
-        for point_id, replica in self.reached:
-            reach = int(cover(index.covered(point_id), MOST, LONGEST).reach[replica])
-            if reach == FINISHED:
-                found[point_id, replica] = self.reached[point_id, replica]
-            elif reach > 0:
-                found[point_id, replica] = reach
-        return found
 
 
 def assert_as_scratch(placed: PlacedSweep) -> None:
